@@ -113,4 +113,39 @@ class CompareTest {
         Files.writeString(empty.resolve("metrics.jsonl"), "");
         assertThat(ht.refused("compare", a, empty)).contains("no validation loss yet");
     }
+
+    /** By hand: at step 1 the mean is 3.02, at step 2 2.998, with an interval of 2.998 +- 4.303 * 0.002 / sqrt(3). */
+    @Test
+    void stepsToALoss() throws Exception {
+        double[] early = {3.01, 3.03, 3.02}, end = {2.996, 3.000, 2.998};
+        for (int seed = 0; seed < 3; seed++) {
+            run("a", seed, 0.1, early[seed], end[seed]);
+            run("b", seed, 0.2, 3.5, 3.1);
+        }
+        assertThat(below("a", 3.1)).as("all at once").isEqualTo("1 1 1");
+        assertThat(below("a", 3.0)).as("0.002 sqrt(3) is 0.0035").isEqualTo("2 - -");
+        assertThat(below("a", 3.0005)).as("0.0025 sqrt(3) is 0.0043").isEqualTo("2 2 -");
+        assertThat(below("a", 3.004)).as("the interval ends at 3.00297").isEqualTo("2 2 2");
+        assertThat(below("b", 3.0)).as("never").isEqualTo("- - -");
+        assertThat(ht.fine("compare", out, "--below 3.0005"))
+                .contains("below 3.0005")
+                .containsPattern("a +3 +2 +2 +-\\n");
+        assertThat(ht.json("compare", out).at("/sides/0/below").isNull()).isTrue();
+        assertThat(ht.json("compare", out.resolve("seed-0"), "--below 3.004")
+                        .at("/sides/0/below/interval")
+                        .isNull())
+                .as("one seed has no interval")
+                .isTrue();
+    }
+
+    private String below(String side, double loss) {
+        for (JsonNode found : ht.json("compare", out, "--below", loss).path("sides")) {
+            if (found.path("name").asString().equals(side)) {
+                JsonNode below = found.path("below");
+                return (below.path("mean") + " " + below.path("rule") + " " + below.path("interval"))
+                        .replace("null", "-");
+            }
+        }
+        throw new AssertionError(side);
+    }
 }

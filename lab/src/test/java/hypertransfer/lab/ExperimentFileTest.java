@@ -51,6 +51,22 @@ class ExperimentFileTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
+            {b: }                               | again.b has no value
+            {b: {of: [c]}}                      | again.b.of names 'c', which is no run
+            {b: {recorded_of: c}}               | run a-b needs run c, which must stand above it
+            {b: {follows: c}}                   | run a-b needs run a-c, which must stand above it
+            {b: {of: [a]}, c: {of: [a], folows: b}} | unknown key 'again.c.folows'; the keys there are
+            {x: {}}                             | again.x makes a run a-x, and there is one of that name
+            {b/c: {}}                           | the run 'a-b/c' needs a name
+            """)
+    void again(String again, String problem) throws Exception {
+        assertThat(refused("title: t\npresets: {}\nruns: {a: {}, a-x: {}}\nagain: " + again + "\n"))
+                .contains(problem);
+        assertThat(refused("title: t\npresets: {}\nruns: {a: {}}\nseeds: 0\n")).contains("seeds is 0");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
             {demo: }                            | presets.demo has no value
             {demo: {runs: {b: [steps=3]}}}      | presets.demo.runs names 'b', which is no run
             {demo: {runs: {a: }}}               | presets.demo.runs.a must be a list

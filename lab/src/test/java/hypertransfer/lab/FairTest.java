@@ -50,12 +50,11 @@ class FairTest {
         Path out = dir.resolve("out");
         String told = ht.fine("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
         assertThat(told)
-                .contains(
-                        "each at its own rates", "all at the effective rates of adam", "these runs turn their matrices")
-                .contains("muon - adam: ", "muonh - adam: ", " % of it was rate", "2 common seeds", "by Holm");
+                .contains("own: each at its own rates, compared with adam", "over 2 seeds, corrected")
+                .contains("fair: each at the effective rates of adam, compared with adam");
         for (String side : List.of("muon", "muonh")) {
-            List<Line.Matrices> own = lines(out.resolve("seed-1235/fair").resolve(side));
-            List<Line.Matrices> leader = lines(out.resolve("seed-1235/own/adam"));
+            List<Line.Matrices> own = lines(out.resolve("seed-1235").resolve(side + "-fair"));
+            List<Line.Matrices> leader = lines(out.resolve("seed-1235/adam"));
             assertThat(own).hasSize(10);
             for (int t = 0; t < 10; t++) {
                 assertThat(own.get(t).effective())
@@ -64,11 +63,25 @@ class FairTest {
             }
         }
         String again = ht.fine("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
-        assertThat(again).doesNotContain("| loss").contains("% of it was rate");
+        assertThat(again).doesNotContain("| loss").contains("fair: each");
         JsonNode json = ht.json("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
-        assertThat(json.path("schedule_of").asString()).isEqualTo("adam");
-        assertThat(json.path("explained")).hasSize(2);
+        assertThat(json.at("/parts/1/reference").asString()).isEqualTo("adam");
+        for (JsonNode row : json.at("/parts/1/rows")) {
+            double own = mean(json, 0, row.path("row").asString()),
+                    fair = mean(json, 1, row.path("row").asString());
+            assertThat(row.path("share_mean").asDouble(0)).isCloseTo(own == 0 ? 0 : 1 - fair / own, within(1e-9));
+        }
         assertThat(out.resolve("report.html")).isNotEmptyFile();
+    }
+
+    /** How far a side is from the leader, at its own rates or at the leader's. */
+    private static double mean(JsonNode json, int part, String side) {
+        for (JsonNode row : json.at("/parts/" + part + "/rows")) {
+            if (row.path("row").asString().equals(side)) {
+                return row.path("mean").asDouble(0);
+            }
+        }
+        throw new AssertionError(side);
     }
 
     @Test
@@ -79,8 +92,8 @@ class FairTest {
         }
         Path out = dir.resolve("out"), run = dir.resolve("runs/muon");
         ht.fine("fair", run, dir.resolve("runs/adam"), "--out", out);
-        assertThat(out.resolve("seed-1234/own")).doesNotExist();
-        assertThat(out.resolve("seed-1234/fair/adam")).isDirectory();
+        assertThat(out.resolve("seed-1234/adam-fair")).isDirectory();
+        assertThat(out.resolve("seed-1234")).isDirectoryNotContaining(path -> !path.endsWith("adam-fair"));
         assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
         assertThat(ht.refused("fair", run, muon)).contains("two sides are called muon");
         Path wide = Files.writeString(

@@ -57,7 +57,7 @@ class PseudoTerminalTest {
             compare out --baseline out/lion-1 | same tokens .*direction=muon .* - .*rate=0.0002: .*2 common seeds: 95 % interval
             runs out | mean rate .*out/lion-1 finished .*out/muon-2
             sweep muon.yaml --grid direction=muon,nosuch,adam --grid rate=0.01,0.02 --out o/s | left out: .*or soap .*best [0-9.]+ with
-            fair out/muon-1 out/lion-1 --out o/f | all at the effective rates of muon-1 .*mean rate .*of it was rate
+            fair out/muon-1 out/lion-1 --out o/f | each at its own rates.*fair: each at the effective rates of muon-1, .*share lion-1 .*\\d %
             reproduce two.yaml --out o/e | final gap largest gap end/peak .*mean over all matrices
             train muon.yaml --dry-run | parameters 4,896 .*time [0-9:]+: .* s per step
             transfer out/muon-1 --mode hypertransfer | gap to the target: .*angle to the target .*next: ht report

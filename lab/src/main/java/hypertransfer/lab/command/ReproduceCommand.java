@@ -3,6 +3,7 @@ package hypertransfer.lab.command;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
@@ -12,9 +13,7 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -32,6 +31,7 @@ import picocli.CommandLine.Parameters;
             "  ht reproduce exp1",
             "  ht reproduce exp3 --set steps=1000 --out out/longer",
             "  ht reproduce exp1 --seeds 3     is a difference more than noise?",
+            "  ht reproduce arena              is it the optimizer or its schedule?",
             "  ht reproduce exp1 --preset gpt2-124m --set data.train=shards \\",
             "      --set data.validation=shards",
             "",
@@ -57,8 +57,8 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            description = "Number of seeds: 1234, 1235, ... (default: ${DEFAULT-VALUE}).")
-    private int seeds = 1;
+            description = "Number of seeds: 1234, 1235, ... (default: the experiment's, mostly 1).")
+    private Integer seeds;
 
     @Mixin
     private Options.Out out;
@@ -83,18 +83,19 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (seeds < 1) {
+        if (seeds != null && seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
-        return run(experiment, preset, set.settings, seeds, to, json);
+        return run(experiment, preset, set.settings, seeds == null ? experiment.seeds() : seeds, to, json);
     }
 
     /** Trains an experiment for each seed and shows it; returns the exit code. */
     static int run(Experiment experiment, Preset preset, List<String> given, int seeds, Path to, JsonOption json) {
         PrintWriter print = json.words();
         List<Answer> answers = new ArrayList<>();
+        List<Plan> plans = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
             for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
                 List<String> settings = new ArrayList<>(given);
@@ -102,36 +103,25 @@ public final class ReproduceCommand implements Callable<Integer> {
                     settings.add("seed=" + seed);
                 }
                 Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
-                Plan plan = new Plan(experiment, preset, settings, directory, print);
+                Path first = plans.isEmpty() ? directory : plans.getFirst().directory();
+                Plan plan = new Plan(experiment, preset, settings, directory, first, print);
                 if (!plan.run(interrupt)) {
                     print.print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
-                answers.add(new Answer(seed, plan.show()));
+                plans.add(plan);
+                if (experiment.again().isEmpty()) {
+                    answers.add(new Answer(seed, plan.show()));
+                }
             }
         }
-        if (seeds > 1) {
-            print.print(spread(answers));
+        boolean plain = experiment.again().isEmpty();
+        if (!plain || seeds > 1) {
+            Standings.of(plans).show(plans, to, json, !plain);
         }
-        if (json.only) {
+        if (json.only && plain) {
             json.line(seeds > 1 ? answers : answers.getFirst().runs());
         }
         return Exit.FINE;
-    }
-
-    /** Mean and standard deviation of each run's final validation losses, so that a difference can be told from noise. */
-    private static String spread(List<Answer> answers) {
-        Map<String, List<Double>> losses = new LinkedHashMap<>();
-        answers.forEach(answer -> answer.runs.forEach(row ->
-                losses.computeIfAbsent(row.run(), run -> new ArrayList<>()).add(row.validation())));
-        StringBuilder table = new StringBuilder(
-                "%n%-32s %12s %12s   over %d seeds%n".formatted("run", "validation", "deviation", answers.size()));
-        losses.forEach((run, all) -> {
-            double mean = all.stream().mapToDouble(l -> l).average().orElseThrow();
-            double squares =
-                    all.stream().mapToDouble(l -> (l - mean) * (l - mean)).sum();
-            table.append(String.format("%-32s %12.5f %12.5f%n", run, mean, Math.sqrt(squares / (all.size() - 1))));
-        });
-        return table.toString();
     }
 }

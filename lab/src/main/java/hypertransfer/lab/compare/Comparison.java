@@ -1,5 +1,6 @@
 package hypertransfer.lab.compare;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Gap;
@@ -9,7 +10,6 @@ import hypertransfer.train.log.Run.Curves;
 import hypertransfer.train.log.Turning;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -22,7 +22,6 @@ import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.commons.statistics.distribution.TDistribution;
 
 /**
  * Runs side by side. Two runs are two sides; of more runs, those that differ only in their seed are one side. The first side
@@ -47,6 +46,7 @@ record Comparison(
      * @param endToPeak the last effective rate over the largest
      * @param sameTokens the validation loss when the side with the fewest tokens had read its last, mean over seeds
      * @param sameTime the validation loss when the fastest side was done, by the seconds of steps, mean over seeds
+     * @param below when it got below the loss that was asked for; null without one
      */
     record Side(
             String name,
@@ -59,7 +59,33 @@ record Comparison(
             double mean,
             double endToPeak,
             double sameTokens,
-            double sameTime) {}
+            double sameTime,
+            Below below) {}
+
+    /**
+     * The first validated steps at which the mean over seeds is below a loss; null where it never is.
+     *
+     * @param mean below at all
+     * @param rule by as much as modded-nanogpt's track 3 demands of n seeds: (loss - mean) sqrt(n) is 0.004 or more
+     * @param interval with all of its 95% interval; null for a single seed
+     */
+    record Below(Integer mean, Integer rule, Integer interval) {
+        static final double ENOUGH = 0.004;
+
+        static Below of(double loss, List<NavigableMap<Integer, Double>> seeds) {
+            Integer mean = null, rule = null, interval = null;
+            for (int step : seeds.getFirst().descendingKeySet()) {
+                if (seeds.stream().allMatch(curve -> curve.containsKey(step))) {
+                    Paired at = Paired.of(
+                            seeds.stream().mapToDouble(curve -> curve.get(step)).toArray());
+                    mean = at.mean() < loss ? (Integer) step : mean;
+                    rule = (loss - at.mean()) * Math.sqrt(at.pairs()) >= ENOUGH ? (Integer) step : rule;
+                    interval = at.high() != null && at.high() < loss ? (Integer) step : interval;
+                }
+            }
+            return new Below(mean, rule, interval);
+        }
+    }
 
     /**
      * What a search of equal size would have found with one optimizer.
@@ -74,44 +100,18 @@ record Comparison(
     /**
      * A side minus the first one, at the last validation that both have.
      *
-     * @param pairs seeds that both have
+     * @param ends of the seeds that both have
      * @param largest the largest absolute difference of training losses, over steps and pairs
      * @param first the first step at which a training or validation loss differs in any bit; null where none does
      * @param rates the largest relative difference of effective rates, over steps, matrices and pairs; null where no step
      *     is in both logs
      * @param crossover the last validated step at which the other one came out ahead; null where it never changes
-     * @param deviation standard deviation of the differences; null for a single pair, like the next three
-     * @param low the lower end of the mean's 95% interval
-     * @param high its upper end
-     * @param p how often noise alone would give such a mean: paired t-test, two-sided
-     * @param holm the same, corrected for the number of such tests by Holm's method
      */
     record Difference(
-            String name,
-            int pairs,
-            double mean,
-            double largest,
-            Integer first,
-            Double rates,
-            Integer crossover,
-            Double deviation,
-            Double low,
-            Double high,
-            Double p,
-            Double holm) {
-
-        /**
-         * Corrected by Holm's method: the smallest p counts as many times as there are tests, the next once less, and none
-         * less than one before it.
-         */
-        private Difference corrected(List<Difference> tested) {
-            double most = 0;
-            for (Difference test : tested) {
-                long left = tested.stream().filter(other -> other.p >= test.p).count();
-                most = test.p > p ? most : Math.max(most, left * test.p);
-            }
-            return new Difference(
-                    name, pairs, mean, largest, first, rates, crossover, deviation, low, high, p, Math.min(1, most));
+            String name, @JsonUnwrapped Paired ends, double largest, Integer first, Double rates, Integer crossover) {
+        private Difference corrected(List<Difference> family) {
+            Paired holm = ends.corrected(family.stream().map(Difference::ends).toList());
+            return new Difference(name, holm, largest, first, rates, crossover);
         }
     }
 
@@ -171,7 +171,7 @@ record Comparison(
             return runs.getFirst().run.directory().toString();
         }
 
-        Side summary(double tokens, double seconds) {
+        Side summary(double tokens, double seconds, Double below) {
             return new Side(
                     name,
                     directory(),
@@ -183,7 +183,14 @@ record Comparison(
                     mean(r -> r.turning.mean()),
                     mean(r -> r.turning.finalToPeak()),
                     mean(r -> r.within(Spent::tokens, tokens)),
-                    mean(r -> r.within(Spent::seconds, seconds)));
+                    mean(r -> r.within(Spent::seconds, seconds)),
+                    below == null
+                            ? null
+                            : Below.of(
+                                    below,
+                                    runs.stream()
+                                            .map(r -> r.curves.validations())
+                                            .toList()));
         }
     }
 
@@ -191,9 +198,10 @@ record Comparison(
      * Compares all runs at these places.
      *
      * @param baseline the name or a directory of the side that is compared with; null for the first
+     * @param below a loss, the steps to which are counted; null for none
      * @param told what could not be read
      */
-    static Comparison of(List<Path> places, String baseline, Consumer<String> told) {
+    static Comparison of(List<Path> places, String baseline, Double below, Consumer<String> told) {
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
@@ -233,13 +241,10 @@ record Comparison(
                 .skip(1)
                 .map(side -> difference(first, side, told))
                 .toList();
-        List<Difference> tested = differences.stream().filter(d -> d.p != null).toList();
         return new Comparison(
-                order.stream().map(side -> side.summary(tokens, seconds)).toList(),
+                order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
-                differences.stream()
-                        .map(d -> d.p == null ? d : d.corrected(tested))
-                        .toList(),
+                differences.stream().map(d -> d.corrected(differences)).toList(),
                 searches(all));
     }
 
@@ -340,13 +345,11 @@ record Comparison(
                 rates = Double.isNaN(rate) ? rates : (Double) Math.max(rates == null ? 0 : rates, rate);
             }
         }
-        int n = validations.size();
-        if (n == 0) {
+        if (validations.isEmpty()) {
             throw new Refusal(
                     other.name + " has no seed in common with the first side; compare runs of the same seeds");
         }
         double[] ends = validations.stream().mapToDouble(Comparison::last).toArray();
-        double mean = Arrays.stream(ends).average().orElseThrow();
         double largest = losses.stream()
                 .flatMap(d -> d.values().stream())
                 .mapToDouble(Math::abs)
@@ -358,16 +361,7 @@ record Comparison(
                 .map(Map.Entry::getKey)
                 .min(Comparator.naturalOrder())
                 .orElse(null);
-        Integer crossover = crossover(validations);
-        if (n == 1) {
-            return new Difference(other.name, n, mean, largest, first, rates, crossover, null, null, null, null, null);
-        }
-        double squares = Arrays.stream(ends).map(d -> (d - mean) * (d - mean)).sum();
-        double deviation = Math.sqrt(squares / (n - 1)), error = deviation / Math.sqrt(n);
-        TDistribution student = TDistribution.of(n - 1);
-        double reach = student.inverseSurvivalProbability(0.025) * error, low = mean - reach, high = mean + reach;
-        double p = error == 0 ? (mean == 0 ? 1 : 0) : 2 * student.survivalProbability(Math.abs(mean) / error);
-        return new Difference(other.name, n, mean, largest, first, rates, crossover, deviation, low, high, p, p);
+        return new Difference(other.name, Paired.of(ends), largest, first, rates, crossover(validations));
     }
 
     private static double rates(Run own, Run other, Consumer<String> told) {

@@ -5,26 +5,21 @@ import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.report.Report;
+import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.file.Atomic;
-import hypertransfer.train.log.Run;
-import hypertransfer.train.log.RunStatus;
-import hypertransfer.train.run.RecordedRates;
-import java.io.PrintWriter;
-import java.nio.file.Files;
+import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -47,8 +42,6 @@ import picocli.CommandLine.Parameters;
             "stops it safely; run the same command again to continue."
         })
 public final class FairCommand implements Callable<Integer> {
-    private static final double NOTHING = 1e-9;
-
     @Parameters(
             paramLabel = "RUN",
             arity = "2..*",
@@ -77,23 +70,6 @@ public final class FairCommand implements Callable<Integer> {
     private JsonOption json;
 
     private final Map<String, Configuration> sides = new LinkedHashMap<>();
-    private final List<Path> own = new ArrayList<>(), fair = new ArrayList<>(); // the runs, seed by seed
-
-    /**
-     * How much of a difference was rate.
-     *
-     * @param own the side's validation loss minus the leader's, each at its own rates
-     * @param fair the same at the leader's effective rates
-     * @param share of the first that is gone in the second; null where there was none
-     */
-    record Explained(String side, double own, double fair, Double share) {
-        String sentence(String leader) {
-            return "%s - %s: %+.5f at its own rates, %+.5f at those of %2$s".formatted(side, leader, own, fair)
-                    + (share == null ? "" : ": %.0f %% of it was rate".formatted(100 * share));
-        }
-    }
-
-    private record Answer(String scheduleOf, Comparison own, Comparison fair, List<Explained> explained) {}
 
     @Override
     public Integer call() {
@@ -106,24 +82,42 @@ public final class FairCommand implements Callable<Integer> {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
-        PrintWriter words = json.words();
+        Configuration first = sides.get(leader);
+        Experiment experiment = experiment(first.preset());
+        List<Plan> plans = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
-            long first = sides.get(leader).seed();
-            for (long seed = first; seed < first + seeds; seed++) {
-                if (!train(seed, to.resolve("seed-" + seed), interrupt)) {
-                    words.print(Next.again(to));
+            for (long seed = first.seed(); seed < first.seed() + seeds; seed++) {
+                Path in = to.resolve("seed-" + seed);
+                plans.add(new Plan(experiment, first.preset(), List.of("seed=" + seed), in, in, json.words()));
+                if (!plans.getLast().run(interrupt)) {
+                    json.words().print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
             }
         }
-        Comparison before = Comparison.of(own, leader, json::warn), after = Comparison.of(fair, leader, json::warn);
-        Answer answer = new Answer(leader, before, after, explained(before, after));
-        json.either(answer, print -> tell(print, answer));
-        Path page = to.resolve("report.html");
-        Report.write(fair, page);
-        words.println(
-                "report at one schedule: " + page.toAbsolutePath().normalize().toUri());
+        Standings.of(plans).show(plans, to, json, true);
         return Exit.FINE;
+    }
+
+    /** The sides, the leader first, and each again at the leader's effective rates. */
+    private Experiment experiment(Preset preset) {
+        Map<String, Experiment.Member> runs = new LinkedHashMap<>();
+        runs.put(leader, null);
+        Map<String, List<String>> balls = new HashMap<>();
+        List<String> settings =
+                Stream.concat(set.settings.stream(), Stream.of("target=null")).toList();
+        Iterator<Path> place = places.iterator();
+        sides.forEach((name, c) -> {
+            String like = place.next().toAbsolutePath().toString();
+            runs.put(name, new Experiment.Member(null, null, like, null, null, null, settings));
+            if (c.matrices().transfer().target() instanceof Space.Hyperball) {
+                balls.put(name + "-fair", List.of("matrices.mode=hyperball"));
+            }
+        });
+        var fair = new Experiment.Member(null, null, null, leader, null, null, List.of("matrices.mode=fair"));
+        var modes = new Experiment.Tuned(List.of("preset=" + preset.label()), balls);
+        String title = String.join(", ", runs.keySet()) + " at the effective rates of " + leader;
+        return new Experiment(title, null, seeds, runs, Map.of("fair", fair), Map.of(preset.label(), modes), true);
     }
 
     /** The configuration of each by its name; all of one network, so that a matrix has its like in each. */
@@ -148,72 +142,5 @@ public final class FairCommand implements Callable<Integer> {
                         + places.getFirst() + "; only the optimizers may differ");
             }
         }
-    }
-
-    /** One seed: everyone at their own rates, then at the leader's effective ones; false where it was interrupted. */
-    private boolean train(long seed, Path to, Interrupt stop) {
-        Map<String, Path> runs = new LinkedHashMap<>();
-        for (Map.Entry<String, Configuration> side : sides.entrySet()) {
-            Path place = places.get(runs.size());
-            boolean there = Files.isDirectory(place)
-                    && set.settings.isEmpty()
-                    && seed == side.getValue().seed()
-                    && new Run(place).status().state() == RunStatus.State.FINISHED;
-            Path run = there ? place : to.resolve("own").resolve(side.getKey());
-            runs.put(side.getKey(), run);
-            if (!there && !trained(run, side.getValue(), stop, "seed=" + seed, "target=null")) {
-                return false;
-            }
-        }
-        own.addAll(runs.values());
-        Path schedule = to.resolve("effective.json");
-        if (Files.notExists(schedule)) {
-            Atomic.told("make", to, () -> Files.createDirectories(to));
-            RecordedRates.of(new Run(runs.get(leader)), "effective", json::warn).write(schedule);
-        }
-        String recorded = ConfigurationFile.text("matrices.recorded", schedule.toString());
-        for (String name : sides.keySet()) {
-            boolean leads = name.equals(leader);
-            Path run = leads ? runs.get(name) : to.resolve("fair").resolve(name);
-            Configuration c = sides.get(name);
-            boolean ball = c.matrices().transfer().target() instanceof Space.Hyperball;
-            String mode = "matrices.mode=" + (ball ? "hyperball" : "fair");
-            fair.add(run);
-            if (!leads && !trained(run, c, stop, "seed=" + seed, "target=null", mode, recorded)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private boolean trained(Path run, Configuration c, Interrupt stop, String... settings) {
-        Configuration at = ConfigurationFile.with(c, settings);
-        return new Launch(run, at, new Run(run).begun(), true, json.words()).run(stop);
-    }
-
-    private static List<Explained> explained(Comparison own, Comparison fair) {
-        List<Explained> all = new ArrayList<>();
-        for (Comparison.Difference d : own.differences()) {
-            double after = fair.differences().stream()
-                    .filter(other -> other.name().equals(d.name()))
-                    .findFirst()
-                    .orElseThrow()
-                    .mean();
-            all.add(new Explained(
-                    d.name(), d.mean(), after, Math.abs(d.mean()) < NOTHING ? null : 1 - after / d.mean()));
-        }
-        return all;
-    }
-
-    private static void tell(PrintWriter print, Answer answer) {
-        PrintWriter out = Width.folded(print);
-        out.println();
-        out.println("each at its own rates");
-        CompareCommand.print(out, answer.own);
-        out.println();
-        out.println("all at the effective rates of " + answer.scheduleOf);
-        CompareCommand.print(out, answer.fair);
-        out.println();
-        answer.explained.forEach(e -> out.println(e.sentence(answer.scheduleOf)));
     }
 }

@@ -12,22 +12,39 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.exc.UnrecognizedPropertyException;
 import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /**
  * Several runs that belong together, as a file of {@code runs/} describes them. All settings are {@code key=value}s of a
- * configuration; later ones win: the preset, the experiment's, the preset's, the run's, the preset's for the run.
+ * configuration; later ones win: the preset, the experiment's, the preset's, the run's, the preset's for the run. Of a run's
+ * own settings {@code key=value|value} is a grid, whose best point by validation loss of the first seed the run takes.
+ *
+ * @param seeds how many each run is trained with
+ * @param again how every run is trained once more; of run r the entry e is the run {@code r-e}
+ * @param weights whether finished runs keep their weights
  */
-public record Experiment(String title, List<String> settings, Map<String, Member> runs, Map<String, Tuned> presets) {
+public record Experiment(
+        String title,
+        List<String> settings,
+        Integer seeds,
+        Map<String, Member> runs,
+        Map<String, Member> again,
+        Map<String, Tuned> presets,
+        Boolean weights) {
     public Experiment {
         settings = settings == null ? List.of() : settings;
+        seeds = seeds == null ? 1 : seeds;
+        again = again == null ? Map.of() : again;
+        weights = weights == null || weights;
     }
 
     /** The experiments that come with the project, and what each is about. */
@@ -40,25 +57,73 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             "dense", "a dense model; 500 million parameters with --preset dense-500m",
             "fair", "two base optimizers at one effective schedule",
             "decay", "one curve at three weight decays",
+            "arena", "every direction at its own rate, and at the effective rates of Muon",
+            "record", "norm policies, and how much of their gain is their schedule",
+            "replay", "plain Muon at the rates that Inverse HyperTransfer+ induces",
             "ablation", "HyperTransfer without the rescaled gradient, without s, the rate alone",
             "decoupled", "the proxy norm on schedules of its own (beyond the paper)",
             "demo", "what 'ht demo' trains",
             "demo-quick", "what 'ht demo --quick' trains");
 
     /**
-     * One run.
+     * One run, or an entry of {@code again}, whose names are those of entries where it follows one, and of runs elsewhere.
      *
      * @param follows the run whose configuration and curves it takes as its target
      * @param ratioOf the run at whose measured mean final-to-peak effective ratio this one's schedule ends
+     * @param like the run whose configuration it takes, without following it; with a slash the path of a file or folder
+     * @param recordedOf the run whose rates of each matrix and step it takes
+     * @param series of these rates: effective, or rate for the nominal ones
+     * @param of in {@code again} the runs that are trained once more; null for all that the entry does not name
      */
-    public record Member(String follows, String ratioOf, List<String> settings) {
+    public record Member(
+            String follows,
+            String ratioOf,
+            String like,
+            String recordedOf,
+            String series,
+            List<String> of,
+            List<String> settings) {
         public Member {
             settings = settings == null ? List.of() : settings;
+            series = series == null ? "effective" : series;
+        }
+
+        /** An entry of {@code again} for a run: what the entry leaves open is the run's own. */
+        private Member again(String run) {
+            String target = follows == null ? null : run + "-" + follows;
+            String own = target == null ? run : target;
+            return new Member(
+                    target,
+                    null,
+                    target == null && like == null ? run : like,
+                    recordedOf == null ? own : recordedOf,
+                    series,
+                    null,
+                    settings);
+        }
+
+        /** Of {@code again}, the runs that are trained once more. */
+        public List<String> of(Collection<String> runs) {
+            return of != null
+                    ? of
+                    : runs.stream().filter(run -> !needs().contains(run)).toList();
+        }
+
+        /** The runs that must be finished before this one. */
+        List<String> needs() {
+            return Stream.of(follows, ratioOf, like, recordedOf)
+                    .filter(name -> name != null && !name.contains("/"))
+                    .toList();
+        }
+
+        /** Whose configuration it takes; null where it has one of its own. */
+        String origin() {
+            return follows == null ? like : follows;
         }
     }
 
     /** What is tuned for one preset: settings for all runs, and for single ones. */
-    record Tuned(List<String> settings, Map<String, List<String>> runs) {
+    public record Tuned(List<String> settings, Map<String, List<String>> runs) {
         public Tuned {
             settings = settings == null ? List.of() : settings;
             runs = runs == null ? Map.of() : runs;
@@ -94,6 +159,13 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + name + ": " + Atomic.reason(e), e);
         }
+    }
+
+    /** The runs, and behind them those of {@code again}. */
+    public Map<String, Member> members() {
+        Map<String, Member> all = new LinkedHashMap<>(runs);
+        again.forEach((entry, how) -> how.of(runs.keySet()).forEach(run -> all.put(run + "-" + entry, how.again(run))));
+        return all;
     }
 
     /** The configuration of a run, where the place is its directory, or in a file; with these settings. */
@@ -138,17 +210,28 @@ public record Experiment(String title, List<String> settings, Map<String, Member
         Check check = new Check(file);
         check.that(title != null, "title has no value");
         check.texts(settings, "settings");
+        check.that(seeds > 0, "seeds is " + seeds + "; it must be one or more");
         check.that(runs != null && !runs.isEmpty(), "runs has no run");
         check.that(presets != null, "presets has no value; it may be {}");
-        List<String> order = List.copyOf(runs.keySet());
-        runs.forEach((run, member) -> {
+        runs.forEach((run, member) -> check.that(member != null, "runs." + run + " has no value; it may be {}"));
+        again.forEach((entry, how) -> {
+            check.that(how != null, "again." + entry + " has no value; it may be {}");
+            for (String run : how.of(runs.keySet())) {
+                check.that(runs.containsKey(run), "again." + entry + ".of names '" + run + "', which is no run");
+                check.that(
+                        !runs.containsKey(run + "-" + entry),
+                        "again." + entry + " makes a run " + run + "-" + entry
+                                + ", and there is one of that name; call the entry something else");
+            }
+        });
+        Map<String, Member> members = members();
+        List<String> order = List.copyOf(members.keySet());
+        members.forEach((run, member) -> {
             boolean named = NAME.matcher(run).matches();
             check.that(named, "the run '" + run + "' needs a name of letters, digits, '.', '_' and '-'");
-            check.that(member != null, "runs." + run + " has no value; it may be {}");
             check.texts(member.settings, "runs." + run + ".settings");
-            for (String other : new String[] {member.follows, member.ratioOf}) {
-                boolean above =
-                        other == null || order.subList(0, order.indexOf(run)).contains(other);
+            for (String other : member.needs()) {
+                boolean above = order.subList(0, order.indexOf(run)).contains(other);
                 check.that(above, "run " + run + " needs run " + other + ", which must stand above it");
             }
         });
@@ -158,7 +241,7 @@ public record Experiment(String title, List<String> settings, Map<String, Member
             check.that(tuned != null, key + " has no value; it may be {}");
             check.texts(tuned.settings, key + ".settings");
             tuned.runs.forEach((run, values) -> {
-                check.that(runs.containsKey(run), key + ".runs names '" + run + "', which is no run");
+                check.that(members.containsKey(run), key + ".runs names '" + run + "', which is no run");
                 check.texts(values, key + ".runs." + run);
             });
         });

@@ -178,6 +178,10 @@ public record Launch(
         if (asked.target() != null && target.isPresent() && same(target.get().directory(), directory, asked.target())) {
             stays.add(ConfigurationFile.text("target", before.target()));
         }
+        String schedule = before.matrices().recorded(), other = asked.matrices().recorded();
+        if (schedule != null && other != null && inFolder(schedule).equals(inFolder(other))) { // the folders were moved
+            stays.add(ConfigurationFile.text("matrices.recorded", schedule));
+        }
         Configuration now = ConfigurationFile.with(asked, stays.toArray(String[]::new));
         Map<String, String> old = ConfigurationFile.settings(before), fresh = ConfigurationFile.settings(now);
         String differences = Stream.concat(old.keySet().stream(), fresh.keySet().stream())
@@ -190,6 +194,12 @@ public record Launch(
                     + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
         }
         return before;
+    }
+
+    /** A run's file, with the name of its folder. */
+    private static Path inFolder(String file) {
+        Path path = Path.of(file).toAbsolutePath();
+        return path.subpath(Math.max(0, path.getNameCount() - 2), path.getNameCount());
     }
 
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */

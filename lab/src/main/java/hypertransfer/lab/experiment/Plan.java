@@ -1,5 +1,6 @@
 package hypertransfer.lab.experiment;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
@@ -9,25 +10,89 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
+import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** An experiment at a preset, in a directory: trains what is not finished yet, and shows what came out. */
-public record Plan(Experiment experiment, Preset preset, List<String> settings, Path directory, PrintWriter out) {
+/**
+ * An experiment at a preset with one seed, in a directory: trains what is not finished yet, and shows what came out.
+ *
+ * @param tuning the directory of the first seed, where grids are trained
+ */
+public record Plan(
+        Experiment experiment,
+        Preset preset,
+        List<String> settings,
+        Path directory,
+        Path tuning,
+        Map<String, List<Point>> points,
+        PrintWriter out) {
+
+    /**
+     * A point of a run's grid; a run without a grid has one.
+     *
+     * @param folder the name of its folder: the run's, and the values of the grid
+     * @param settings the run's own, with one value each
+     * @param grid those of them that have several
+     */
+    public record Point(String run, String folder, List<String> settings, Map<String, String> grid) {}
+
+    public Plan(
+            Experiment experiment, Preset preset, List<String> settings, Path directory, Path tuning, PrintWriter out) {
+        this(experiment, preset, settings, directory, tuning, points(experiment, preset), out);
+    }
+
+    /** Of every run, at what it is trained: of its settings the later ones win, key by key. */
+    private static Map<String, List<Point>> points(Experiment experiment, Preset preset) {
+        Map<String, List<Point>> all = new LinkedHashMap<>();
+        experiment.members().forEach((run, member) -> {
+            Map<String, String[]> own = new LinkedHashMap<>();
+            List<String> tuned = experiment.tuned(preset).runs().getOrDefault(run, List.of());
+            for (String setting :
+                    Stream.concat(member.settings().stream(), tuned.stream()).toList()) {
+                String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
+                own.put(pair[0], pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|"));
+            }
+            all.put(run, List.of(new Point(run, run, List.of(), Map.of())));
+            own.forEach((key, values) -> all.computeIfPresent(
+                    run,
+                    (same, points) -> points.stream()
+                            .flatMap(
+                                    point -> Stream.of(values).map(value -> with(point, key, value, values.length > 1)))
+                            .toList()));
+        });
+        return all;
+    }
+
+    private static Point with(Point point, String key, String value, boolean varies) {
+        List<String> settings = new ArrayList<>(point.settings);
+        settings.add(key + "=" + value);
+        Map<String, String> grid = new LinkedHashMap<>(point.grid);
+        if (varies) {
+            grid.put(key, value);
+        }
+        return new Point(point.run, varies ? point.folder + "-" + value : point.folder, settings, grid);
+    }
 
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
@@ -42,62 +107,202 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        List<String> names = List.copyOf(experiment.runs().keySet());
+        if (points.values().stream().allMatch(all -> all.size() == 1)) {
+            return train(points.keySet(), stop);
+        }
+        Map<Boolean, List<String>> made = // from others, so that their folders are known when the grids are done
+                points.keySet().stream()
+                        .collect(Collectors.partitioningBy(run -> needs(run).count() > 0));
+        return train(made.get(false), stop) && train(made.get(true), stop);
+    }
+
+    private boolean train(Collection<String> runs, Interrupt stop) {
+        Map<Path, Point> trials = new LinkedHashMap<>();
+        runs.forEach(run -> trained(run).forEach(point -> trials.put(at(point), point)));
+        List<Path> paths = List.copyOf(trials.keySet());
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        List<Path> paths = names.stream().map(directory::resolve).toList();
-        return new Sharing(paths, stop, out)
-                .run(path -> ready(path.getFileName().toString()), path -> {
-                    int number = names.indexOf(path.getFileName().toString()) + 1;
-                    String name = names.get(number - 1), which = "run " + number + " of " + names.size() + ", " + name;
-                    boolean resume = new Run(path).begun();
-                    Configuration c = resume ? Launch.resumable(path, configuration(name)) : configuration(name);
-                    if (finished(path)) {
-                        out.println(which + ": finished before");
-                        return true;
-                    }
-                    int before = done.getAndIncrement();
-                    double left = (System.nanoTime() - begun) / 1e9 / before * (names.size() - number + 1);
-                    out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
-                    return new Launch(path, c, resume, number > 1, out).run(stop);
+        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).run), path -> {
+            int number = paths.indexOf(path) + 1;
+            String run = trials.get(path).run;
+            String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
+            Optional<String> missing = needs(run).filter(this::lost).findFirst();
+            if (missing.isPresent()) {
+                out.println(which + ": left out, because " + missing.get() + " has no result");
+                return true;
+            }
+            boolean resume = new Run(path).begun();
+            Configuration asked = configuration(trials.get(path));
+            Configuration c = resume ? Launch.resumable(path, asked) : asked;
+            if (over(path)) {
+                out.println(which + ": finished before");
+                return true;
+            }
+            int before = done.getAndIncrement();
+            double left = (System.nanoTime() - begun) / 1e9 / before * (paths.size() - number + 1);
+            out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
+            return train(new Launch(path, c, resume, number > 1, out), stop);
+        });
+    }
+
+    private boolean train(Launch launch, Interrupt stop) {
+        try {
+            boolean finished = launch.run(stop);
+            Path weights = launch.directory().resolve(Run.CHECKPOINTS);
+            if (finished && !experiment.weights()) {
+                Atomic.told("delete", weights, () -> {
+                    Folder.delete(weights);
+                    return null;
                 });
+            }
+            return finished;
+        } catch (Diverged diverged) {
+            if (experiment.again().isEmpty()) {
+                throw diverged;
+            }
+            out.println(diverged.getMessage()); // which is a result
+            return true;
+        }
     }
 
-    /** Whether the runs that this one is made from are finished. */
-    private boolean ready(String name) {
-        Experiment.Member member = experiment.runs().get(name);
-        return Stream.of(member.follows(), member.ratioOf())
-                .filter(Objects::nonNull)
-                .allMatch(other -> finished(directory.resolve(other)));
+    private Stream<String> needs(String run) {
+        return experiment.members().get(run).needs().stream();
     }
 
-    private static boolean finished(Path run) {
-        return new Run(run).status().state() == RunStatus.State.FINISHED;
+    /** Whether the runs that this one is made from are finished, or never will be. */
+    private boolean ready(String run) {
+        return needs(run).allMatch(other -> lost(other) || settled(other));
     }
 
-    Configuration configuration(String name) {
-        Experiment.Member member = experiment.runs().get(name);
+    /** Whether a run diverged, at all points, or cannot be made, because another one diverged. */
+    private boolean lost(String run) {
+        return needs(run).anyMatch(this::lost) || settled(run) && path(run).isEmpty();
+    }
+
+    private boolean settled(String run) {
+        return trained(run).allMatch(point -> over(at(point)));
+    }
+
+    /** The points that are trained with this seed. */
+    private Stream<Point> trained(String run) {
+        List<Point> all = points.get(run);
+        return directory.equals(tuning) && all.size() > 1 ? all.stream() : chosen(run).stream();
+    }
+
+    /** Whether nothing is left to train. */
+    private boolean over(Path run) {
+        RunStatus now = new Run(run).status();
+        return now.state() == RunStatus.State.FINISHED
+                || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
+    }
+
+    /**
+     * The point of a run that ended lowest with the first seed; nothing where all diverged. The folder of a run that is made
+     * from others has their values: where these change, it is another run.
+     */
+    public Optional<Point> chosen(String run) {
+        List<Point> all = points.get(run);
+        if (all.size() > 1) {
+            return all.stream()
+                    .min(Comparator.comparingDouble(this::tuned))
+                    .filter(point -> Double.isFinite(tuned(point)));
+        }
+        List<Optional<Point>> from = needs(run).map(this::chosen).toList();
+        String values = from.stream()
+                .flatMap(Optional::stream)
+                .map(point -> point.folder.substring(point.run.length()))
+                .distinct()
+                .collect(Collectors.joining());
+        return from.stream().anyMatch(Optional::isEmpty)
+                ? Optional.empty()
+                : Optional.of(new Point(run, run + values, all.getFirst().settings, Map.of()));
+    }
+
+    private double tuned(Point point) {
+        return Sweep.loss(tuning.resolve(point.folder));
+    }
+
+    /** The keys whose best value is an end of the grid. */
+    public List<String> edges(String run) {
+        Map<String, String> best = chosen(run).map(Point::grid).orElse(Map.of());
+        return best.keySet().stream()
+                .filter(key -> Sweep.ends(
+                        points.get(run).stream()
+                                .map(point -> point.grid.get(key))
+                                .distinct()
+                                .toList(),
+                        best.get(key)))
+                .toList();
+    }
+
+    /** Where a finished run is, at the point that was chosen for it; nothing where it diverged. */
+    public Optional<Path> path(String run) {
+        return chosen(run).map(this::at).filter(path -> new Run(path).status().state() == RunStatus.State.FINISHED);
+    }
+
+    /** The last validation loss of a run, infinite where it diverged. */
+    public double loss(String run) {
+        return path(run).map(Sweep::loss).orElse(Double.POSITIVE_INFINITY);
+    }
+
+    private Path origin(Experiment.Member member) {
+        return member.origin().contains("/")
+                ? Path.of(member.origin())
+                : path(member.origin()).orElseThrow();
+    }
+
+    /** Where a point is trained; a finished run elsewhere whose configuration it has, apart from its target, is used as it is. */
+    private Path at(Point point) {
+        Experiment.Member member = experiment.members().get(point.run);
+        Path own = directory.resolve(point.folder);
+        if (member.origin() == null || !member.origin().contains("/") || !Run.in(origin(member))) {
+            return own;
+        }
+        Run there = new Run(origin(member));
+        Map<String, String> before = there.settings(), now = ConfigurationFile.settings(configuration(point));
+        before.remove("target");
+        now.remove("target");
+        return before.equals(now) && there.status().state() == RunStatus.State.FINISHED ? there.directory() : own;
+    }
+
+    Configuration configuration(Point point) {
+        Experiment.Member member = experiment.members().get(point.run);
         Experiment.Tuned tuned = experiment.tuned(preset);
-        boolean leads = member.follows() == null;
         List<String> all = new ArrayList<>();
-        if (leads) {
+        if (member.origin() == null) {
             all.add("preset=" + preset.label());
             all.addAll(experiment.settings());
             all.addAll(tuned.settings());
         }
-        all.addAll(member.settings());
-        all.addAll(tuned.runs().getOrDefault(name, List.of()));
-        // The target's path is relative, so that all can be moved together.
-        all.addAll(leads ? settings : List.of(ConfigurationFile.text("target", "../" + member.follows())));
-        String[] keys = all.toArray(String[]::new);
-        Configuration c = leads
-                ? ConfigurationFile.of(keys)
-                : ConfigurationFile.with(new Run(directory.resolve(member.follows())).configuration(), keys);
+        all.addAll(point.settings);
+        if (member.follows() != null) { // relative, so that all can be moved together
+            all.add(ConfigurationFile.text(
+                    "target", "../" + path(member.follows()).orElseThrow().getFileName()));
+        } else {
+            all.addAll(settings);
+        }
+        if (member.recordedOf() != null) {
+            all.add(ConfigurationFile.text("matrices.recorded", recorded(member).toString()));
+        }
+        Configuration c = member.origin() == null
+                ? ConfigurationFile.of(all.toArray(String[]::new))
+                : Experiment.at(origin(member), all);
         if (member.ratioOf() == null) {
             return c;
         }
-        double ratio = finalRatio(c, ratio(directory.resolve(member.ratioOf())));
+        double ratio = finalRatio(c, ratio(path(member.ratioOf()).orElseThrow()));
         return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
+    }
+
+    /** The rates of the run that it takes them from, in a file of that run. */
+    private Path recorded(Experiment.Member member) {
+        Path run = path(member.recordedOf()).orElseThrow();
+        Path file = run.resolve("schedule-" + member.series() + ".json");
+        if (Files.notExists(file)) {
+            Sharing.inTurn(() -> RecordedRates.of(new Run(run), member.series(), out::println)
+                    .write(file));
+        }
+        return file;
     }
 
     /**
@@ -139,10 +344,10 @@ public record Plan(Experiment experiment, Preset preset, List<String> settings, 
         PrintWriter words = Width.folded(out);
         List<Row> rows = new ArrayList<>();
         Map<String, Network> networks = new TreeMap<>();
-        for (String name : experiment.runs().keySet()) {
-            Path run = directory.resolve(name);
-            String follows = experiment.runs().get(name).follows();
-            Gap gap = follows == null ? null : Gap.of(run, directory.resolve(follows));
+        for (String name : experiment.members().keySet()) {
+            Path run = path(name).orElseThrow();
+            String follows = experiment.members().get(name).follows();
+            Gap gap = follows == null ? null : Gap.of(run, path(follows).orElseThrow());
             Double last = gap == null ? null : gap.validation().last();
             Double largest = gap == null ? null : gap.validation().largest();
             Row row = new Row(name, new Run(run).status().validation(), last, largest, ratio(run));

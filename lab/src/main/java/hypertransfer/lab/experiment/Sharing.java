@@ -15,7 +15,7 @@ import java.util.function.Predicate;
  * Runs that several processes share among them, on one host or on a file system they have in common. A process claims a
  * run by holding it, and the system releases what a killed process held, so its run goes to the next who looks.
  */
-record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
+public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
     private static final Duration PAUSE = Duration.ofMillis(300);
     private static final int TURNS = 100;
 
@@ -64,7 +64,7 @@ record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
     }
 
     /** Writes a file that every process writes when all runs are done, each the same: one after the other. */
-    static void inTurn(Runnable writing) {
+    public static void inTurn(Runnable writing) {
         for (int left = TURNS; ; left--) {
             try {
                 writing.run();

@@ -162,7 +162,7 @@ public final class Sweep {
     }
 
     /** A finished run without a finite loss has none that could be compared. */
-    private static double loss(Path run) {
+    static double loss(Path run) {
         RunStatus now = new Run(run).status();
         return now.state() == RunStatus.State.FINISHED && Double.isFinite(now.validation())
                 ? now.validation()
@@ -203,7 +203,7 @@ public final class Sweep {
     }
 
     /** Whether a value is the smallest or the largest of several numbers above zero. */
-    private static boolean ends(List<String> values, String value) {
+    static boolean ends(List<String> values, String value) {
         try {
             var all = values.stream().mapToDouble(Double::parseDouble).summaryStatistics();
             double at = Double.parseDouble(value);

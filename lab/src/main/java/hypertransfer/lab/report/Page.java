@@ -20,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
 final class Page {
     /** In the order in which they use each other. */
     private static final String SCRIPTS =
-            "markup theme numbers model study words paint chart pointer heat sweep geometry save tables address live page";
+            "markup theme numbers model study words paint chart pointer heat sweep standings geometry save tables address live page";
 
     private static final String CALCULATOR = "markup theme numbers chart pointer save lines calculator";
 

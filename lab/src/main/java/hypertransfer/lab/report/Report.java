@@ -29,8 +29,12 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         return write(null, null, places, out);
     }
 
-    /** The same under a title, and with a sentence that says the result; the page finds its own for what is null. */
-    public static Report write(String title, String note, List<Path> places, Path out) {
+    /**
+     * The same under a title, and with a sentence that says the result; the page finds its own for what is null.
+     *
+     * @param more messages for the page that no run has
+     */
+    public static Report write(String title, String note, List<Path> places, Path out, String... more) {
         if (places.isEmpty()) {
             throw new Refusal("a report needs at least one run; name the directories: ht report RUN...");
         }
@@ -46,7 +50,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
             found.forEach(run -> add(run, runs, skipped));
         }
         Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
-        var messages = new ArrayList<String>();
+        var messages = new ArrayList<>(List.of(more));
         var damaged = new ArrayList<String>();
         for (Run run : runs.values()) {
             try {

@@ -28,6 +28,9 @@ function apply(message) {
     case 'state':
       run.state = message;
       break;
+    case 'standings':
+      model.standings = message;
+      break;
     case 'gone':
       model.runs.delete(message.run);
       model.damaged.delete(message.run);

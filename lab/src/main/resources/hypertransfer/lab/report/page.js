@@ -47,7 +47,7 @@ function rowCells() {
     const shown = visible(), top = shown.filter(run => row.includes(run)), loss = run => curve(run, run.validation.step, run.validation.loss);
     const followed = [...new Set(shown.map(follows).filter(target => top.includes(target)).map(target => target.side.lead))];
     const panel = (key, title, series) => ({ key: label + key, title: `${label}: ${title}`, focus: key !== 'rate', series });
-    const losses = followed.length
+    const losses = followed.length && !model.standings
       ? followed.map(target => panel(target.name, followers(shown, target).map(own).join(' and ') + ' follows ' + own(target), lines(loss, [...top, ...shown.filter(run => follows(run)?.side === target.side)])))
       : [panel('loss', 'validation loss', lines(loss, top))];
     return [...losses, panel('rate', 'effective rate', lines(run => curve(run, run.logged.step, run.logged.mean), top))];
@@ -87,6 +87,7 @@ function matrixColumns(width) {
 const host = id => element(id).appendChild(document.createElement('div'));
 const matrices = new Chart(element('multiples'), { title: 'Every matrix', file: 'matrices', about: 'One number of every hidden matrix over training.', note: ' ', grid: true, columns: matrixColumns, height: 96, paper: 1120, cells: matrixCells });
 const figures = [
+  new Standing(element('standing'), { title: 'Every row at its own rates, and once more', file: 'standings', about: TERMS.standings, note: 'Validation loss minus that of the reference: the mean over seeds with its 95 % interval. A full dot is more than noise (Holm, 5 %). Lines show which rows change places.' }),
   new Sweep(element('sweep-curve'), { title: 'Sweep: last validation loss', file: 'sweep', about: TERMS.sweep + ' The setting that matters most lies along x.' }),
   new Heat(element('sweep-map'), { title: 'Sweep: every point', file: 'sweep-map', about: TERMS.sweep, maps: sweepMaps, text: d3.format('.4f'), csv: () => [['run', 'validation'], ...sweepMaps().flatMap(map => map.cells.map(cell => [cell.name, cell.value]))] }),
   new Chart(element('rows'), {
@@ -220,6 +221,7 @@ function redraw() {
   put(element('table'), summaryTable());
   put(element('settings'), settingsTable(element('everything').checked));
   put(element('origin'), originTable());
+  for (const part of document.querySelectorAll('#standings, nav [href="#standings"]')) part.hidden = !model.standings;
   element('sweep').hidden = !swept().length;
   element('sweep-map').hidden = swept().length < 2;
   for (const drawing of document.querySelectorAll('#network [data-network]')) drawing.classList.toggle('off', first && !first.network.startsWith(drawing.dataset.network));
@@ -299,6 +301,7 @@ function start() {
   addEventListener('beforeprint', () => print(true));
   addEventListener('afterprint', () => print(false));
   data.messages.forEach(apply);
+  if (model.standings) view.x = 'angle'; // rows that turn at different rates are compared by how far they have turned
   smoothing(d3.max([...model.runs.values()], run => run.training.step.length) > 1000 ? 3 : 0); // noise of long runs hides the curves
   keep.start = { smooth: element('smooth').value };
   put(element('terms'), html`${Object.entries(TERMS).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}`);

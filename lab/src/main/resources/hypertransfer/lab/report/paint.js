@@ -18,7 +18,7 @@ function paint() {
   for (const { lead, runs } of [...first, ...d3.sort(all.filter(({ lead }) => follows(lead)), ({ lead }) => row(follows(lead)))]) {
     const target = follows(lead);
     if (!target) {
-      const i = kinds.length > 1 ? kinds.indexOf(optimizer(lead)) : next('side'), again = kinds.length > 1 ? next(optimizer(lead)) : 0;
+      const i = standingHue(lead) ?? (kinds.length > 1 ? kinds.indexOf(optimizer(lead)) : next('side')), again = model.standings ? next('row ' + i) : kinds.length > 1 ? next(optimizer(lead)) : 0;
       runs.forEach(run => Object.assign(run, { hue: i, colour: `var(--solid-${i % SOLID})`, dash: ['', '16 3', '3 2', '10 3 2 3'][(Math.floor(i / SOLID) + again) % 4] }));
     } else if (placebo(lead)) runs.forEach(run => Object.assign(run, { colour: 'var(--axis)', dash: '2 2' }));
     else {

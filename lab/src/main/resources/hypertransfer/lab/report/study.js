@@ -4,7 +4,7 @@
 const OWN = new Set(['seed', 'target', 'engine', 'from.run']), PLANNED = new Set(['steps', 'preset']);
 const optimizer = run => [run.direction, run.mode].filter(Boolean).join(' · ');
 const numeric = value => value !== undefined && value !== '' && finite(Number(value));
-const seedless = run => Object.entries(run.config).filter(([key]) => !OWN.has(key)).map(entry => entry.join('=')).join(';') + (follows(run)?.mode ?? '');
+const seedless = run => Object.entries(run.config).filter(([key]) => !OWN.has(key)).map(([key, value]) => key + '=' + (key === 'matrices.recorded' ? value.replace(/seed-\d+/, 'seed') : value)).join(';') + (follows(run)?.mode ?? '');
 
 /** Looks at the runs once for each drawing; gives every run its side and the name that it is shown by. */
 function study() {
@@ -19,7 +19,7 @@ function study() {
     .map(key => ({ key, values: values(key, points).map(Number).sort(d3.ascending), effect: effect(key, points) }))
     .sort((a, b) => b.effect - a.effect || b.values.length - a.values.length).slice(0, 3);
   const sides = sidesOf(all);
-  model.study = { seeds: sides.length < all.length, facets, axes, sides, rows: facets.length ? [] : schedules(free, varying) };
+  model.study = { seeds: sides.length < all.length, facets, axes, sides, rows: model.standings ? standingRows() : facets.length ? [] : schedules(free, varying) };
   for (const side of sides) {
     for (const run of side.runs) run.side = side;
     side.name = sideName(side.runs);

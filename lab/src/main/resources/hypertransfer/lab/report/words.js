@@ -31,7 +31,7 @@ const turning = side => `peak ${rate(valueOf(side, 'peak'))}, mean ${rate(valueO
 function claim() {
   const { facets, rows } = model.study;
   if (facets.length) return facets.map(found).join('\n');
-  const texts = rows.length ? rows.map(row => `Schedule ${row.label}: ` + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
+  const texts = rows.length ? rows.map(row => (row.title ? row.title[0].toUpperCase() + row.title.slice(1) : 'Schedule ' + row.label) + ': ' + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
   return [...texts.filter(Boolean).map(text => text + '.'), rates()].filter(Boolean).join(rows.length ? '\n' : ' ');
 }
 
@@ -76,7 +76,7 @@ function warning() {
     return { key, slow, fast, fold: valueOf(fast, key) / valueOf(slow, key) };
   }));
   const worst = d3.greatest(folds, ({ fold }) => fold);
-  if (!(worst?.fold > FOLD)) return '';
+  if (!(worst?.fold > FOLD) || model.standings) return ''; // which has them at one schedule, too
   const { key, slow, fast, fold } = worst;
   const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
   return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
@@ -104,6 +104,7 @@ const TERMS = {
   'placebo’s largest gap': 'Of a run that differs from the target by roundings only: a gap no larger costs nothing.',
   'implied decay': '(1 − keep) / effective rate: the weight decay that a projection onto a sphere amounts to.',
   'one step': 'One logged step of one matrix, drawn to scale: the weights before and after, in the space of the carrier and of the target.',
+  'standings': 'The runs of an experiment over its seeds, as they were tuned and once more with the effective rates of others. The share is how far these rates take a run from the one whose settings it has (0 %) to the one whose rates it has (100 %); not told, where those two are not told apart.',
   'sweep': 'Runs of one optimizer that differ in numbers of their configuration.',
 };
 const term = name => TERMS[name.toLowerCase()] ?? '';

@@ -71,8 +71,11 @@ class PaperRunsTest {
                     configuration(experiment, member.follows()),
                     member.settings().toArray(String[]::new));
         }
-        Map<String, Experiment.Member> alone = Map.of(run, new Experiment.Member(null, null, member.settings()));
-        Experiment one = new Experiment(experiment.title(), experiment.settings(), alone, experiment.presets());
-        return new Plan(one, PRESET, DATA, directory, new PrintWriter(System.err)).configuration(run);
+        Map<String, Experiment.Member> alone =
+                Map.of(run, new Experiment.Member(null, null, null, null, null, null, member.settings()));
+        Experiment one = new Experiment(
+                experiment.title(), experiment.settings(), null, alone, null, experiment.presets(), null);
+        Plan plan = new Plan(one, PRESET, DATA, directory, directory, new PrintWriter(System.err));
+        return plan.configuration(plan.chosen(run).orElseThrow());
     }
 }

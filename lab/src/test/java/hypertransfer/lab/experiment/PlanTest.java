@@ -7,8 +7,14 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.network.Preset;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PlanTest {
@@ -24,6 +30,29 @@ class PlanTest {
             double last = matched.matrices().schedule(steps).rate(steps - 1);
             assertThat(last / 0.02).as(shape + " " + steps).isCloseTo(0.1244, within(1e-12));
         }
+    }
+
+    /** What the arena's file says of its decays, at both of its sizes; and every point of a grid can be trained. */
+    @ParameterizedTest
+    @CsvSource({"arena,demo", "arena,paper-50m", "record,demo", "record,paper-50m"})
+    void gridsCanBeTrained(String name, String preset) {
+        Experiment experiment = Experiment.read(name);
+        Path nowhere = Path.of("nowhere");
+        Plan plan = new Plan(
+                experiment, Preset.parse(preset), List.of(), nowhere, nowhere, new PrintWriter(Writer.nullWriter()));
+        experiment.runs().keySet().forEach(run -> {
+            List<Configuration> all =
+                    plan.points().get(run).stream().map(plan::configuration).toList();
+            assertThat(all).as(run).hasSizeBetween(3, 4);
+            double shrinks =
+                    all.get(1).matrices().rate() * all.get(1).matrices().decay();
+            if (name.equals("arena")) {
+                assertThat(shrinks).as(run).isCloseTo(0.004, within(1e-4));
+            }
+        });
+        assertThat(plan.points().keySet().stream()
+                        .filter(run -> !experiment.runs().containsKey(run)))
+                .hasSize(name.equals("arena") ? 8 : 10);
     }
 
     @Test

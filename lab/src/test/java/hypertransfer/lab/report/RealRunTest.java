@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
 
 /** The report of runs that the trainer wrote, in a browser. */
 class RealRunTest {
@@ -44,6 +45,9 @@ class RealRunTest {
             }
             assertThat(cell(browser, twin, "gap")).isEqualTo(last(twin, "validation") - last(muon, "validation"));
             browser.has(12, "#multiples text.cell");
+            assertThat(browser.evaluate("document.querySelector('#standings').hidden")
+                            .asBoolean())
+                    .isTrue();
             assertThat(browser.text("#transfers")).contains("largest angle", "of momenta");
             assertThat(browser.text("#figures > :last-child svg")).contains("carrier minus evaluated");
             browser.evaluate("quantity = document.querySelector('#quantity'); quantity.value = 'radial';"
@@ -59,6 +63,52 @@ class RealRunTest {
                             .asBoolean())
                     .as("no run that is shown has two scales")
                     .isTrue();
+            assertThat(browser.console()).isEmpty();
+        }
+    }
+
+    /** Ranks at their own rates beside ranks at equal ones, in a browser, wide, narrow and dark. */
+    @Test
+    void standings() throws Exception {
+        Path file = Files.writeString(folder.resolve("small.yaml"), """
+                title: A small arena
+                seeds: 2
+                settings: [engine=reference, network=M2, matrices.gradient=mode, steps=6, validation.every=2, model.layers=1,
+                  model.width=8, model.head=4, model.sequence=8, model.batch=2, validation.batches=1]
+                runs:
+                  muon: {settings: [matrices.rate=0.02|0.08]}
+                  adam: {settings: [matrices.direction=adam, matrices.rate=0.001]}
+                  lion: {settings: [matrices.direction=lion, matrices.rate=0.01]}
+                again:
+                  equal: {recorded_of: muon, settings: [matrices.mode=fair]}
+                presets: {demo: {}}
+                """);
+        Path out = folder.resolve("out");
+        JsonNode rows = ht.json("reproduce", file, "--out", out).at("/parts/1/rows");
+        String address = out.resolve("report.html").toUri().toString();
+        try (Browser browser = new Browser()) {
+            browser.open(address, 1280, 3500, false);
+            browser.has(6, "#standing [data-row]");
+            browser.has(3, "#standing svg > path"); // from the place in one panel to the place in the other
+            assertThat(browser.text("#standing"))
+                    .contains("each at its own rates", "each at the effective rates of muon");
+            String equal = "[...document.querySelectorAll('#standing svg > g:nth-of-type(2) [data-row]')]";
+            assertThat(browser.string(equal + ".map(row => row.dataset.row).join(' ')"))
+                    .isEqualTo(String.join(" ", rows.findValuesAsString("run")));
+            assertThat(browser.string(equal + ".map(row => row.querySelector('.tick').textContent).join(' ')"))
+                    .isEqualTo("1 2 3");
+            assertThat(browser.string("document.querySelector('#axis').value")).isEqualTo("angle");
+            assertThat(browser.text("#rows")).contains("own: validation loss", "equal: validation loss");
+            assertThat(browser.count("#legend [data-run]"))
+                    .as("seeds are one side")
+                    .isEqualTo(5);
+            for (boolean dark : new boolean[] {false, true}) {
+                browser.open(address, 390, 4000, dark);
+                browser.has(6, "#standing [data-row]");
+                browser.has(0, "#standing svg > path");
+                assertThat(browser.integer("document.documentElement.scrollWidth"))
+                        .isLessThanOrEqualTo(390);
+            }
             assertThat(browser.console()).isEmpty();
         }
     }

@@ -47,6 +47,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         private Loss validation;
         private int logged;
         private double norm;
+        private double carried; // the same with the norm of the target's own matrices
         private double rate;
         private Merge losses;
         private Merge moved;
@@ -60,7 +61,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         private void begin() {
             training = validation = Loss.NONE;
             logged = 0;
-            norm = rate = 0;
+            norm = carried = rate = 0;
             losses = new Merge(run.metrics(), target.metrics());
             moved = null;
         }
@@ -95,6 +96,8 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
                 // What the follower's target should be, against what it is in the run that has it as its own target.
                 Line.Matrices a = (Line.Matrices) own, b = (Line.Matrices) other;
                 norm = larger(norm, a.targetNorm(), b.targetNorm());
+                carried = larger(
+                        carried, a.targetNorm(), b.norm()); // as of a fair run, whose Base matrices are the target
                 rate = larger(rate, a.effective(), b.effective());
                 logged++;
             });
@@ -102,7 +105,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
                     training.known(),
                     validation.known(),
                     logged,
-                    logged == 0 ? Double.NaN : norm,
+                    logged == 0 ? Double.NaN : Math.min(norm, carried),
                     logged == 0 ? Double.NaN : rate);
         }
 
