@@ -56,8 +56,9 @@ class ExperimentTest {
                 Gap gap = Gap.of(to.resolve(run), to.resolve(member.follows()));
                 assertThat(gap.training().steps()).isEqualTo(10);
                 assertThat(gap.logged()).as("logged steps in common").isPositive();
-                assertThat(gap.validation().largest()).as(run).isLessThan(1e-5);
-                assertThat(gap.rate()).as(run).isLessThan(1e-4);
+                boolean lacks = name.equals("ablation") && !run.equals("hypertransfer"); // something, and cannot follow
+                assertThat(gap.validation().largest() < 1e-5).as(run).isNotEqualTo(lacks);
+                assertThat(gap.rate() < 1e-4).as(run).isNotEqualTo(lacks);
             }
         });
     }
