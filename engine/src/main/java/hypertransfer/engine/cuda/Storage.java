@@ -2,6 +2,7 @@ package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Fp8.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -11,10 +12,12 @@ import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /** The tensors of an engine: declared, then placed, in one piece of the card's memory per role. */
 final class Storage {
@@ -23,23 +26,28 @@ final class Storage {
     private final Device device;
     private final Dims dims;
     private final Precision precision;
+    private final boolean eight;
     private final Map<Role, List<DeviceTensor>> declared = new EnumMap<>(Role.class);
     private Scratch scratch;
 
-    Storage(Device device, Dims dims, Precision precision) {
+    /** @param eight whether what only products read has eight bits */
+    Storage(Device device, Dims dims, Precision precision, boolean eight) {
         this.device = device;
         this.dims = dims;
         this.precision = precision;
+        this.eight = eight;
     }
 
     DeviceTensor declare(Role role, String name, int rows, int cols) {
-        DeviceTensor tensor = new DeviceTensor(name, rows, cols, format(role, precision));
+        DeviceTensor tensor = new DeviceTensor(name, rows, cols, format(role, precision, eight));
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(tensor);
         return tensor;
     }
 
-    static Precision format(Role role, Precision precision) {
+    static Precision format(Role role, Precision precision, boolean eight) {
         return switch (role) {
+            case OPERAND -> eight ? Precision.E4M3 : precision;
+            case OPERAND_GRADIENT -> eight ? Precision.E5M2 : precision;
             case WEIGHT, ACTIVATION, SCRATCH -> precision;
             case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
             case EXACT_MASTER -> Precision.FLOAT64;
@@ -49,14 +57,14 @@ final class Storage {
     /** Places what was declared, if it fits. */
     Memory commit() {
         long matrix = largest(DeviceTensor::size), side = largest(t -> Math.min(t.rows(), t.cols()));
-        long own = new Scratch(0, dims, precision, matrix, side).bytes();
+        long own = new Scratch(0, dims, precision, eight, matrix, side).bytes();
         Memory memory = memory(declared, own);
         long free = device.available() - MARGIN;
         if (memory.total() > free) {
-            throw new EngineException(refusal(memory, free, dims, precision, matrix, side));
+            throw new EngineException(refusal(memory, free, dims, precision, eight, matrix, side));
         }
         declared.values().forEach(this::place);
-        scratch = new Scratch(take(own), dims, precision, matrix, side);
+        scratch = new Scratch(take(own), dims, precision, eight, matrix, side);
         return memory;
     }
 
@@ -94,7 +102,7 @@ final class Storage {
         DeviceTensor to = (DeviceTensor) tensor;
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
-            to.format().encode(values, host);
+            to.format().encode(scaled(values, to.format(), 1), host);
             device.upload(host, to.pointer(), host.byteSize());
             device.synchronize();
         }
@@ -109,8 +117,18 @@ final class Storage {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
             device.download(pointer, host, host.byteSize());
-            return format.decode(host, count);
+            return scaled(format.decode(host, count), format, -1);
         }
+    }
+
+    /** By the power of two of a format of eight bits, or back. */
+    private double[] scaled(double[] values, Precision format, int sign) {
+        if (format.bytes > 1) {
+            return values;
+        }
+        Role role = format == Precision.E4M3 ? Role.OPERAND : Role.OPERAND_GRADIENT;
+        int exponent = sign * Grid.of(role, dims).exponent();
+        return Arrays.stream(values).map(x -> Math.scalb(x, exponent)).toArray();
     }
 
     /**
@@ -141,8 +159,9 @@ final class Storage {
     }
 
     /** What to say where memory is short: the table, what is free, and the largest batch that fits. */
-    static String refusal(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
-        int batch = largestBatch(memory, free, dims, precision, matrix, side);
+    static String refusal(
+            Memory memory, long free, Dims dims, Precision precision, boolean eight, long matrix, long side) {
+        int batch = largestBatch(memory, free, dims, precision, eight, matrix, side);
         return memory.table() + "does not fit into the " + free / 1048576 + " MiB that are free on the card; "
                 + (batch == 0
                         ? memory.remedy(
@@ -151,16 +170,18 @@ final class Storage {
     }
 
     /** Activations, statistics and scratch grow with the batch, the rest does not. 0 where nothing fits. */
-    static int largestBatch(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
-        long own = new Scratch(0, dims, precision, matrix, side).bytes();
-        long growing = memory.bytes().getOrDefault(Role.ACTIVATION, 0L)
-                + memory.bytes().getOrDefault(Role.STATISTIC, 0L)
+    static int largestBatch(
+            Memory memory, long free, Dims dims, Precision precision, boolean eight, long matrix, long side) {
+        long own = new Scratch(0, dims, precision, eight, matrix, side).bytes();
+        long growing = Stream.of(Role.ACTIVATION, Role.STATISTIC, Role.OPERAND, Role.OPERAND_GRADIENT)
+                        .mapToLong(role -> memory.bytes().getOrDefault(role, 0L))
+                        .sum()
                 + memory.bytes().get(Role.SCRATCH)
                 - own;
         long fixed = memory.total() - growing - own;
         for (int B = dims.B() - 1; B > 0; B--) {
             Dims smaller = new Dims(B, dims.T(), dims.C(), dims.D(), dims.V(), dims.G(), dims.F(), dims.W());
-            long scratch = new Scratch(0, smaller, precision, matrix, side).bytes();
+            long scratch = new Scratch(0, smaller, precision, eight, matrix, side).bytes();
             if (fixed + scratch + growing / dims.B() * B <= free) {
                 return B;
             }

@@ -2,6 +2,7 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Role;
@@ -23,6 +24,14 @@ public final class Comparison {
             new Dims(1, 384, 128, 128, 61), // whole tiles: attention's backward pass with five products
             new Dims(2, 70, 48, 8, 37, 2, 20, 33), // shared keys, a narrow MLP and a window
             new Dims(1, 100, 320, 64, 61, 1, 680, 100)); // hidden matrices of several tiles
+
+    private static final List<Dims> FP8_SIZES =
+            List.of(new Dims(2, 128, 256, 128, 640), new Dims(3, 128, 384, 64, 384, 6, 640, 128));
+
+    /** Those that an engine with weights of this format takes. */
+    public static List<Dims> sizes(Format weights) {
+        return weights == Format.FP8 ? FP8_SIZES : SIZES;
+    }
 
     private final Pair pair;
     private final int N, T, C, D, V, Q, F;
@@ -60,6 +69,7 @@ public final class Comparison {
             comparison.block(false);
             comparison.others();
             comparison.fused();
+            comparison.operands();
             return pair.results();
         }
     }
@@ -94,6 +104,11 @@ public final class Comparison {
                 .tensor(Role.HIDDEN_GRADIENT, "dw", Q * D, C)
                 .tensor(Role.WEIGHT, "wide", F, C)
                 .tensor(Role.HIDDEN_GRADIENT, "dwide", F, C)
+                .tensor(Role.OPERAND, "x8", N, C)
+                .tensor(Role.OPERAND, "s8", N, F)
+                .tensor(Role.OPERAND_GRADIENT, "dz8", N, C)
+                .tensor(Role.OPERAND_GRADIENT, "df8", N, F)
+                .tensor(Role.OPERAND_GRADIENT, "dqkv8", N, Q * D)
                 .commit();
     }
 
@@ -154,6 +169,74 @@ public final class Comparison {
                                 .productActivationBackward(
                                         s.t("dy"), s.t("narrow"), s.t("f"), s.t("s"), s.t("ds"), s.t("ds"), kind))
                 .same(C, "ds");
+    }
+
+    /** What an engine may hold in eight bits, with gradients as large as those of a mean over tokens. */
+    private void operands() {
+        Nonlinearity kind = Nonlinearity.RELU_SQUARED;
+        HeadRule rule = new HeadRule(true, true, true);
+        for (String gradient : List.of("dy", "dh", "dO", "dqkv8")) {
+            pair.fill(gradient, 1.0 / N);
+        }
+        for (String matrix : List.of("w", "wide", "words", "narrow")) {
+            pair.fill(matrix, Math.sqrt(3.0 / (matrix.equals("narrow") ? F : C)));
+        }
+        pair.fill("h", 1).run("norm operand", s -> s.layers().norm(s.t("h"), s.norm(false), s.t("x8")));
+        pair.same(C, "x8", "r");
+        for (boolean post : new boolean[] {true, false}) {
+            String in = " operand" + (post ? " M1" : " M2");
+            pair.run("residualNorm" + in, s -> {
+                        Tensor zr = post ? s.t("zr") : null;
+                        s.layers().residualNorm(s.t("h"), s.t("z"), zr, s.t("out"), s.norm(false), s.t("x8"));
+                    })
+                    .same(C, "zr", "out", "x8", "r")
+                    .run("residualNormBackward" + in, s -> {
+                        Tensor dy = s.t("dy"), zr = post ? s.t("zr") : null, out = s.t("out");
+                        s.layers().residualNormBackward(dy, s.t("z"), zr, out, s.norm(false), s.t("dh"), s.t("dz8"));
+                    })
+                    .same(C, "dh", "dz8")
+                    .same(N, "dgain");
+        }
+        pair.run("productInput operand", s -> s.layers().productInput(s.t("dqkv8"), s.t("w"), s.t("dx")))
+                .same(Q * D, "dx")
+                .run("productWeight operand", s -> s.layers().productWeight(s.t("dqkv8"), s.t("x8"), s.t("dw")))
+                .same(N, "dw")
+                .fill("x8", 1)
+                .run(
+                        "productHeads operand",
+                        s -> s.layers().productHeads(s.t("x8"), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
+                .same(C, "qkv", "rqkv")
+                .run("attention operand", s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .same(T, "o", "lse")
+                .run(
+                        "attentionHeadsBackward operand",
+                        s -> s.layers()
+                                .attentionHeadsBackward(
+                                        s.t("qkv"), s.t("rqkv"), rule, s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv8")))
+                .same(T, "dqkv8")
+                .run(
+                        "productActivation operand",
+                        s -> s.layers().productActivation(s.t("x8"), s.t("wide"), s.t("f"), s.t("s8"), kind))
+                .same(C, "s8")
+                .run("product before operand", s -> s.layers().product(s.t("x8"), s.t("wide"), s.t("f")))
+                .same(C, "f")
+                .run("product operand", s -> s.layers().product(s.t("s8"), s.t("narrow"), s.t("y")))
+                .same(F, "y")
+                .run(
+                        "productActivationBackward operand",
+                        s -> s.layers()
+                                .productActivationBackward(
+                                        s.t("dz8"), s.t("narrow"), s.t("f"), s.t("s8"), s.t("df8"), s.t("df8"), kind))
+                .same(C, "df8")
+                .run("productWeight wide operand", s -> s.layers().productWeight(s.t("df8"), s.t("x8"), s.t("dwide")))
+                .same(N, "dwide")
+                .run(
+                        "head operand",
+                        s -> s.layers().head(s.t("x8"), s.t("words"), s.t("losses"), 1.0 / N, s.t("dx"), s.t("dwords")))
+                .same(C, "losses")
+                .same(C + V, "dx")
+                .same(C + N, "dwords")
+                .numbers("logits operand", C, s -> s.layers().logits(s.t("x8"), N - 1, s.t("words")));
     }
 
     private void products() {

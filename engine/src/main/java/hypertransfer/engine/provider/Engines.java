@@ -47,6 +47,14 @@ public final class Engines {
                     true,
                     () -> "",
                     ReferenceEngine::new),
+            new Kind("cuda-fp8", Format.FP8, () -> "fp8", false, CudaEngine::missing, cuda(Precision.E4M3)),
+            new Kind(
+                    "reference-fp8",
+                    Format.FP8,
+                    () -> "a model of fp8 in double precision",
+                    false,
+                    () -> "",
+                    dims -> new ReferenceEngine(dims, Format.FP8)),
             new Kind(
                     "cuda-float32",
                     Format.FLOAT32,
@@ -126,6 +134,18 @@ public final class Engines {
     /** The format of an engine's weights and activations, without opening it. */
     public static Format weights(String name) {
         return find(KINDS, name).weights;
+    }
+
+    /** The engine of this name whose products are in eight bits. */
+    public static String fp8(String name) {
+        return KINDS.stream()
+                .map(Kind::name)
+                .filter(kind -> kind.equals(name + "-fp8"))
+                .findFirst()
+                .orElseThrow(
+                        () -> new EngineException(
+                                "engine " + name
+                                        + " has no products in fp8; set engine to cuda, on a card of compute capability 9.0, or precision to auto"));
     }
 
     /** The engine that computes in float32 at least, on the same hardware: for proof. */

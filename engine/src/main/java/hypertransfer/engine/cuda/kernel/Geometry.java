@@ -56,12 +56,8 @@ public record Geometry(Dims dims, Precision precision) {
         boolean narrow = precision == Precision.BF16 || file.equals("symmetric"); // which has one text for all engines
         return "#define BF16 " + (narrow ? 1 : 0) + "\n"
                 + switch (file) {
-                    case "rows" ->
-                        constants("C", C, "F", F)
-                                + epsilon()
-                                + constants("THREADS", THREADS, "NARROW_VEC", vector(C), "NARROW_LANES", lanes(C))
-                                + constants("WIDE_VEC", vector(F), "WIDE_LANES", lanes(F))
-                                + constants("SHIFT_ROWS", SHIFT_ROWS, "COLUMN_ROWS", COLUMN_ROWS);
+                    case "rows" -> norms() + constants("F", F, "SHIFT_ROWS", SHIFT_ROWS, "COLUMN_ROWS", COLUMN_ROWS);
+                    case "rows8" -> norms();
                     case "heads" ->
                         constants("T", T, "D", D, "H", H, "G", dims.G())
                                 + epsilon()
@@ -75,7 +71,8 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constants("WARPS", WARPS, "DELTA_LANES", DELTA_LANES);
                     case "lists" -> constants("MAX_LIST", MAX_LIST, "SHARES", SHARES);
                     case "head" -> constants("C", C, "V", V, "VEC", vector(C)) + Fused.powers(dims);
-                    case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
+                    case "eight" -> constants("C", C, "V", V, "TURN_THREADS", THREADS) + Fused.powers(dims);
+                    case "fused", "fused8" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
                     case "symmetric" -> Fused.constants();
                     case "blocks" -> network + Blocks.constants();
                     default -> network;
@@ -87,6 +84,13 @@ public record Geometry(Dims dims, Precision precision) {
         return IntStream.range(0, all.length / 2)
                 .mapToObj(i -> "constexpr int " + all[2 * i] + " = " + all[2 * i + 1] + ";\n")
                 .collect(Collectors.joining());
+    }
+
+    private String norms() {
+        int C = dims.C(), F = dims.F();
+        return constants("C", C, "THREADS", THREADS, "NARROW_VEC", vector(C), "NARROW_LANES", lanes(C))
+                + constants("WIDE_VEC", vector(F), "WIDE_LANES", lanes(F))
+                + epsilon();
     }
 
     private static String epsilon() {
@@ -156,6 +160,11 @@ public record Geometry(Dims dims, Precision precision) {
     int softmaxBytes(int shared) {
         long bytes = (long) dims.V() * precision.bytes;
         return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
+
+    /** A matrix of eight bits in tiles. */
+    public Launch turn(int rows, int cols) {
+        return new Launch(cols / Fused.EIGHT_SIDE, rows / Fused.EIGHT_SIDE, 1, THREADS, 1, 0);
     }
 
     /** One warp per row of so many. */

@@ -75,6 +75,16 @@ template <int FLIPPED, int TURNED = 0> __device__ __forceinline__ void multiply(
                  : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add), "n"(1 - FLIPPED), "n"(TURNED));
 }
 
+// c (64,256) = or += a (64,32), of e4m3 or a GRADIENT's e5m2, times b (256,32) of e4m3 transposed. Of each sum of 32 products and
+// c the tensor cores keep about 13 bits behind the largest one's first: 24 steps of 32 lose 2^-9 at most, as much as bfloat16 does.
+template <int GRADIENT> __device__ __forceinline__ void multiply8(float (&c)[TILES][4], u64 a, u64 b, int add) {
+#define MULTIPLY8(TYPE) \
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k32.f32." TYPE ".e4m3 {" L128 \
+                 "}, %128, %129, p, 1, 1;}" : R32(c, 0), R32(c, 8), R32(c, 16), R32(c, 24) : "l"(a), "l"(b), "r"(add))
+    if (GRADIENT) MULTIPLY8("e5m2");
+    else MULTIPLY8("e4m3");
+}
+
 // c (64, 8 N) = or += a (64,16) times b (8 N,16) transposed, both in shared memory.
 __device__ __forceinline__ void multiply(float (&c)[8][4], u64 a, u64 b, int add) {
     asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" L32

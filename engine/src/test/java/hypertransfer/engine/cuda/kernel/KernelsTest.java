@@ -30,7 +30,8 @@ class KernelsTest {
     private static final List<String> FILES =
             Arrays.stream(Kernel.values()).map(kernel -> kernel.file).distinct().toList();
 
-    private static final Set<String> HOPPER = Set.of("hopper", "blocks", "fused", "head", "symmetric");
+    private static final Set<String> HOPPER =
+            Set.of("hopper", "blocks", "fused", "head", "symmetric", "rows8", "fused8", "eight");
 
     @TempDir
     private Path folder;
@@ -53,7 +54,7 @@ class KernelsTest {
         for (int target : new int[] {80, 90}) {
             Optional<Flash> flash = Flash.of(GPT2, precision, target, 227 * 1024);
             boolean fused = Fused.fits(GPT2, precision, target, 227 * 1024);
-            for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024))) {
+            for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024), fused)) {
                 Map<String, Integer> known =
                         Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
                 assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
@@ -144,7 +145,8 @@ class KernelsTest {
                 .flatMap(target -> Kernels.files(
                         Flash.of(dims, precision, target, 227 * 1024),
                         Fused.fits(dims, precision, target, 227 * 1024),
-                        Symmetric.runs(target, 227 * 1024))
+                        Symmetric.runs(target, 227 * 1024),
+                        Fused.fits(dims, precision, target, 227 * 1024))
                         .stream())
                 .distinct()
                 .toList();
