@@ -132,8 +132,8 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
         kernels.queue(
                 Kernel.PRODUCT_SLOPE_8,
                 launch(device),
-                Stream.of(map(dy, ROWS, 1), map(turned, COLUMNS, 1), map(df, PANEL, PANELS)),
-                Kernels.words(s, dims.N(), dims.F(), steps(dy), by));
+                Stream.of(map(dy, ROWS, 1), map(turned, COLUMNS, 1), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
+                Kernels.words(dims.N(), dims.F(), steps(dy), by));
     }
 
     /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */

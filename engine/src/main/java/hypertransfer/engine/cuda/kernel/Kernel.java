@@ -44,7 +44,7 @@ public enum Kernel {
     PRODUCT_POWERS("fused", 3, 5),
     PRODUCT_HEADS_8("fused8", 3, 9),
     PRODUCT_RELU_SQUARED_8("fused8", 3, 4),
-    PRODUCT_SLOPE_8("fused8", 3, 5),
+    PRODUCT_SLOPE_8("fused8", 4, 4),
     PRODUCT_POWERS_8("fused8", 3, 6),
     ROW_NORM_8("rows8", 9),
     ROW_NORM_BACKWARD_8("rows8", 12),

@@ -12,7 +12,7 @@ static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGE
 static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp group's product is 64 x 256");
 
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
-// columns that are about to be written. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
+// columns that are about to be written, or `pairs` for two neighbours of each in eight bits, with those of s. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
 // and which the warps that have nothing else to do `prepare`. Tiles follow each other down the columns of
 // a band of BAND rows of tiles, so that those of one moment share what they read of x and of w. OUT is the format of y.
 enum { BFLOAT16, E4M3, E5M2 };
@@ -29,7 +29,8 @@ struct ReluSquared {
             x[i] = a * a, y[i] = b * b;
         }
     }
-    static __device__ __forceinline__ void prepare(u32, int, int, int, int) {}
+    __device__ __forceinline__ void pairs(float*, float*, u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
 // y times 2 relu(f), which is 2 sqrt(s).
@@ -50,8 +51,9 @@ struct Slope {
         x[0] *= low(s[0]), x[1] *= high(s[0]), x[2] *= low(s[1]), x[3] *= high(s[1]);
         y[0] *= low(s[2]), y[1] *= high(s[2]), y[2] *= low(s[3]), y[3] *= high(s[3]);
     }
+    __device__ __forceinline__ void pairs(float*, float*, u32) {}
     // Roots take the special function unit longer than the products that they would wait for.
-    static __device__ __forceinline__ void prepare(u32 tile, int thread, int threads, int, int) {
+    static __device__ __forceinline__ void prepare(u32 tile, int thread, int threads) {
         for (int i = thread; i < Y_BYTES / 16; i += threads) {
             u32 a[4];
             asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -124,7 +126,8 @@ template <bool EIGHT = false> struct Heads {
     }
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
-    static __device__ __forceinline__ void prepare(u32, int, int, int, int) {}
+    __device__ __forceinline__ void pairs(float*, float*, u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
 // y = 2^(x w^T unit - top - HEADROOM), where unit is LOG2E, times what undoes the scales of eight bits. top (M): one number per row; sums (M,POWERS): those of a tile's row.
@@ -165,21 +168,33 @@ struct Powers {
     }
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
-    static __device__ __forceinline__ void prepare(u32, int, int, int, int) {}
+    __device__ __forceinline__ void pairs(float*, float*, u32) {}
+    static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
-// A tile of eight bits, in panels of 128 columns. A thread has two neighbours of each eight columns and must give four of 16.
-template <int OUT> __device__ __forceinline__ void eights(float (&c)[TILES][4], u32 tile, int row, int lane) {
-    auto four = [&](int i, int half) {
-        u32 own = narrow2<OUT == E5M2>(c[i][2 * half], c[i][2 * half + 1])
-                | (u32)narrow2<OUT == E5M2>(c[i + 1][2 * half], c[i + 1][2 * half + 1]) << 16;
-        u32 a = __shfl_sync(0xffffffffu, own, lane / 4 * 4 + lane * 2 % 4), b = __shfl_sync(0xffffffffu, own, lane / 4 * 4 + lane * 2 % 4 + 1);
-        return __byte_perm(a, b, lane % 4 < 2 ? 0x5410 : 0x7632);
+// A tile of eight bits, in panels of 128 columns. A thread has two neighbours of each eight columns; a word of the tile is four of 16.
+template <typename After> __device__ __forceinline__ void eights(After& after, float (&c)[TILES][4], u32 tile, int row, int lane) {
+    int quad = lane / 4 * 4, place = lane % 4;
+    auto own = [&](u32 word) { // the pairs of a word that the tile has for this thread
+        u32 a = __shfl_sync(0xffffffffu, word, quad + place / 2), b = __shfl_sync(0xffffffffu, word, quad + 2 + place / 2);
+        return __byte_perm(a, b, place % 2 ? 0x7632 : 0x5410);
+    };
+    auto word = [&](u32 pairs) { // and back
+        u32 a = __shfl_sync(0xffffffffu, pairs, quad + 2 * place % 4), b = __shfl_sync(0xffffffffu, pairs, quad + 2 * place % 4 + 1);
+        return __byte_perm(a, b, place < 2 ? 0x5410 : 0x7632);
     };
 #pragma unroll
     for (int i = 0; i < TILES; i += 4) {
         int chunk = i / 2 + lane / 16;
-        put4(tile + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16, four(i, 0), four(i, 1), four(i + 2, 0), four(i + 2, 1));
+        u32 to = tile + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16, s[4];
+        if (After::EXTRA) take4(s, to);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            float *x = c[i + k / 2 * 2] + k % 2 * 2, *y = c[i + k / 2 * 2 + 1] + k % 2 * 2;
+            after.pairs(x, y, After::EXTRA ? own(s[k]) : 0);
+            s[k] = word(narrow2<After::OUT == E5M2>(x[0], x[1]) | (u32)narrow2<After::OUT == E5M2>(y[0], y[1]) << 16);
+        }
+        put4(to, s[0], s[1], s[2], s[3]);
     }
 }
 
@@ -197,7 +212,7 @@ struct Flipped { // w (N,K)
 // the last row or column is zeros on the way in and left out on the way back.
 template <typename In, typename After> __device__ __forceinline__ void product(
         const Map* x, const Map* w, const Map* y, const Map* s, int M, int N, int K, After after) {
-    constexpr bool FLIPPED = In::FLIPPED;
+    constexpr bool FLIPPED = In::FLIPPED, EIGHT = After::OUT != BFLOAT16;
     extern __shared__ char raw[];
     u32 base = (shared(raw) + 1023) & ~1023u, out = base + STAGES * STAGE;
     u32 full = out + GROUPS * Y_BYTES, empty = full + 8 * STAGES, there = empty + 8 * STAGES, prepared = there + 8 * GROUPS;
@@ -232,11 +247,11 @@ template <typename In, typename After> __device__ __forceinline__ void product(
                     else pull(to + X_BYTES, w, barrier, k * STEP, n / 64);
                 }
             }
-        } else if (After::EXTRA && threadIdx.x >= 32) {
+        } else if (After::EXTRA && !EIGHT && threadIdx.x >= 32) {
             for (int t = blockIdx.x; t < tiles; t += gridDim.x, turn ^= 1) {
                 for (int g = 0; g < GROUPS; g++) {
                     wait(there + 8 * g, turn);
-                    after.prepare(out + g * Y_BYTES, threadIdx.x - 32, HELPERS * 32, top(t) + 64 * g, left(t));
+                    After::prepare(out + g * Y_BYTES, threadIdx.x - 32, HELPERS * 32);
                     __syncwarp();
                     if (threadIdx.x % 32 == 0) arrive(prepared + 8 * g);
                 }
@@ -267,12 +282,8 @@ template <typename In, typename After> __device__ __forceinline__ void product(
                 }
                 if (After::EXTRA && k == 1 && chief) {
                     pushed();
-                    if (After::OUT == BFLOAT16) {
-                        announce(there + 8 * group, Y_BYTES);
-                        pull(mine, s, there + 8 * group, m, n / 64);
-                    } else {
-                        arrive(there + 8 * group); // there is room for what is prepared
-                    }
+                    announce(there + 8 * group, Y_BYTES / (EIGHT ? 2 : 1));
+                    pull(mine, s, there + 8 * group, m, n / (EIGHT ? 128 : 64));
                 }
                 last = slot;
             }
@@ -280,26 +291,23 @@ template <typename In, typename After> __device__ __forceinline__ void product(
             if (chief) arrive(empty + 8 * last);
             after.all(c, m + warp * 16 + lane / 4, n, M);
             if (After::EXTRA) {
-                wait(prepared + 8 * group, turn);
+                wait((EIGHT ? there : prepared) + 8 * group, turn);
             } else {
                 if (chief) pushed();
                 meet(1 + group);
             }
+            if (EIGHT) eights(after, c, mine, row, lane);
 #pragma unroll
-            for (int i = 0; i < TILES; i += 2) {
+            for (int i = 0; i < TILES && !EIGHT; i += 2) {
                 int chunk = i + lane / 16;
                 u32 to = mine + chunk / 8 * PANEL + row * 128 + (chunk % 8 ^ row & 7) * 16;
                 float(&p)[4] = c[i], (&q)[4] = c[i + 1];
                 after.each(p, q, to);
-                if (After::OUT == BFLOAT16) put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
-            }
-            if (After::OUT != BFLOAT16) {
-                __syncwarp(); // every lane has read what `each` needs, in this warp's rows
-                eights<After::OUT>(c, mine, row, lane);
+                put4(to, pack(p[0], p[1]), pack(p[2], p[3]), pack(q[0], q[1]), pack(q[2], q[3]));
             }
             visible();
             meet(1 + group);
-            if (chief) push(y, mine, m, n / (After::OUT == BFLOAT16 ? 64 : 128));
+            if (chief) push(y, mine, m, n / (EIGHT ? 128 : 64));
         }
         if (chief) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
     }
