@@ -77,12 +77,12 @@ public final class CudaEngine implements Engine {
         eight = precision == Precision.E4M3;
         this.precision = eight ? Precision.BF16 : precision;
         this.solver = solver;
-        geometry = new Geometry(dims, this.precision);
+        geometry = new Geometry(dims, this.precision, eight);
         device = new Device(driver);
-        storage = new Storage(device, dims, this.precision, eight);
+        storage = new Storage(device, geometry);
         graphs = new Graphs(device);
         try {
-            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry, eight);
+            kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);
             blas = new Blas(device, lt, cache);
         } catch (RuntimeException | Error e) {
             try (device) {
@@ -184,7 +184,7 @@ public final class CudaEngine implements Engine {
         Bases bases = new Bases(device, blas, scratch, solver);
         Symmetric symmetric = kernels.symmetric() ? new Symmetric(device, kernels) : null;
         motion = new CudaMotion(device, kernels, blas, scratch, bases, symmetric);
-        layers = new CudaLayers(device, kernels, blas, geometry, storage, feed, eight);
+        layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
         return memory;
     }
 

@@ -5,9 +5,7 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Fp8.Grid;
 import hypertransfer.engine.Layers;
-import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.Product.Shape;
 import hypertransfer.engine.cuda.driver.Device;
@@ -22,7 +20,6 @@ import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 
 /** What a network computes, as launches of our kernels and products of cuBLASLt. */
 final class CudaLayers implements Layers {
@@ -40,14 +37,7 @@ final class CudaLayers implements Layers {
     private final Head head;
     private final EightBits eight; // null where products take what there is
 
-    CudaLayers(
-            Device device,
-            Kernels kernels,
-            Blas blas,
-            Geometry geometry,
-            Storage storage,
-            TokenUpload feed,
-            boolean bits) {
+    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
         this.blas = blas;
         this.geometry = geometry;
@@ -60,7 +50,7 @@ final class CudaLayers implements Layers {
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
-        eight = bits ? new EightBits(kernels, blas, geometry, scratch, fused) : null;
+        eight = geometry.eight() ? new EightBits(kernels, blas, geometry, scratch, fused) : null;
         uploadRotations(device);
     }
 
@@ -105,7 +95,7 @@ final class CudaLayers implements Layers {
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
         if (eight(dy)) {
-            eight.input(dy, w, dx);
+            eight.productInput(dy, w, dx);
         } else {
             multiply(new Shape(false, false, w.cols(), dy.rows(), w.rows()), w, dy, 0, dx);
         }
@@ -114,7 +104,7 @@ final class CudaLayers implements Layers {
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
         if (eight(x)) {
-            eight.weight(dy, x, dw);
+            eight.productWeight(dy, x, dw);
         } else {
             multiply(new Shape(false, true, x.cols(), dy.cols(), x.rows()), x, dy, 1, dw);
         }
@@ -143,7 +133,7 @@ final class CudaLayers implements Layers {
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
         Kernel kernel = norm.center() ? Kernel.LAYER_NORM : eight(y) ? Kernel.ROW_NORM_8 : Kernel.ROW_NORM;
-        launch(kernel, rows(h), y, Role.OPERAND, h, z, zr, out, norm.gain(), y, norm.r(), h.rows());
+        kernels.launch(kernel, rows(h), h, z, zr, out, norm.gain(), y, norm.r(), h.rows());
     }
 
     @Override
@@ -162,18 +152,8 @@ final class CudaLayers implements Layers {
                 : eight(dz) ? Kernel.ROW_NORM_BACKWARD_8 : Kernel.ROW_NORM_BACKWARD;
         Launch shares = geometry.shares(x.rows(), x.cols());
         Tensor gain = norm.gain(), r = norm.r();
-        Role role = Role.OPERAND_GRADIENT;
-        launch(kernel, shares, dz, role, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
+        kernels.launch(kernel, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
         kernels.launch(Kernel.COLUMNS, geometry.columns(), scratch.partial, norm.dgain(), shares.x());
-    }
-
-    /** With the power of two of what is written behind the other words, if it has eight bits. */
-    private void launch(Kernel kernel, Launch launch, Tensor written, Role role, Object... words) {
-        Object[] all = Arrays.copyOf(words, words.length + (eight(written) ? 1 : 0));
-        if (eight(written)) {
-            all[words.length] = Math.scalb(1.0, Grid.of(role, dims).exponent());
-        }
-        kernels.launch(kernel, launch, all);
     }
 
     private Launch rows(Tensor x) {
@@ -220,7 +200,8 @@ final class CudaLayers implements Layers {
     @Override
     public void attentionHeadsBackward(
             Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        if (eight(dqkv)) {
+        boolean whole = blocks != null && eight(dqkv) == geometry.eight(); // blocks write what the network reads
+        if (eight(dqkv) && !whole) {
             Tensor wide = eight.wide(dqkv);
             attentionHeadsBackward(qkv, r, rule, o, lse, dO, wide);
             eight.round(wide, dqkv);
@@ -228,7 +209,7 @@ final class CudaLayers implements Layers {
         }
         long delta = scratch.delta, turns = scratch.rotary;
         Flash flash = kernels.flash().orElse(null);
-        if (blocks != null) {
+        if (whole) {
             blocks.backward(qkv, r, rule, o, lse, dO, dqkv);
             return;
         }

@@ -2,7 +2,6 @@ package hypertransfer.engine.cuda;
 
 import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 
-import hypertransfer.engine.Dims;
 import hypertransfer.engine.Fp8.Grid;
 import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Role;
@@ -16,159 +15,139 @@ import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 
 /**
- * Products of eight bits, each sum along the rows of both operands, as the card wants it. Weights are rounded, and what lies the
- * other way is transposed, where it is needed: all of that is 124M weights at 2 to 4 bytes per micro-batch, and each gradient and operand once.
+ * Products of eight bits. The card sums along the rows of both operands only, so what lies the other way is transposed just before, at
+ * the speed of memory. Weights are rounded at every use: of 124M that takes 0.2 ms, and nothing has to follow them.
  */
-record EightBits(Kernels kernels, Blas blas, Geometry geometry, Scratch scratch, Fused fused) {
+final class EightBits {
     /** What turn_8 reads, see eight.cu. */
-    private static final int EIGHT_BITS = 0, WEIGHT = 1, GRADIENT = 2, POWERS = 3;
+    private static final int SAME = 0, WEIGHT = 1, GRADIENT = 2, POWERS = 3;
 
-    private Dims dims() {
-        return geometry.dims();
-    }
+    private final Kernels kernels;
+    private final Blas blas;
+    private final Geometry geometry;
+    private final Scratch scratch;
+    private final Fused fused;
+    private final int operand, gradient; // exponents of their scales
 
-    private int exponent(Role role) {
-        return Grid.of(role, dims()).exponent();
+    EightBits(Kernels kernels, Blas blas, Geometry geometry, Scratch scratch, Fused fused) {
+        this.kernels = kernels;
+        this.blas = blas;
+        this.geometry = geometry;
+        this.scratch = scratch;
+        this.fused = fused;
+        operand = Grid.of(Role.OPERAND, geometry.dims()).exponent();
+        gradient = Grid.of(Role.OPERAND_GRADIENT, geometry.dims()).exponent();
     }
 
     private static int exponent(Tensor w) {
         return Grid.weight(w.cols()).exponent();
     }
 
-    /** What undoes such a power of two. */
-    private static double undo(int exponent) {
-        return Math.scalb(1.0, -exponent);
+    private static double power(int exponent) {
+        return Math.scalb(1.0, exponent);
     }
 
-    private void turn(int kind, long from, long to, long turned, int rows, int cols, int exponent) {
-        double by = Math.scalb(1.0, exponent);
-        kernels.launch(Kernel.TURN_8, geometry.turn(rows, cols), from, to, turned, rows, cols, kind, by, 0, 0, 0);
-    }
-
-    private Tensor weight(Tensor w) {
-        turn(WEIGHT, pointer(w), scratch.weight, 0, w.rows(), w.cols(), exponent(w));
-        return at(scratch.weight, w.rows(), w.cols());
-    }
-
-    private Tensor turnedWeight(Tensor w) {
-        turn(WEIGHT, pointer(w), 0, scratch.weightTurned, w.rows(), w.cols(), exponent(w));
-        return at(scratch.weightTurned, w.cols(), w.rows());
-    }
-
-    private static Tensor at(long address, int rows, int cols) {
-        DeviceTensor tensor = new DeviceTensor("eight", rows, cols, Precision.E4M3);
+    private static DeviceTensor at(long address, int rows, int cols, Precision format) {
+        DeviceTensor tensor = new DeviceTensor("eight", rows, cols, format);
         tensor.place(address);
         return tensor;
     }
 
-    /** y = x w^T. */
+    private void turn(int kind, Tensor from, long to, long turned, int exponent) {
+        int rows = from.rows(), cols = from.cols();
+        Object[] words = {from, to, turned, rows, cols, kind, power(exponent), 0, 0, 0};
+        kernels.launch(Kernel.TURN_8, geometry.turn(rows, cols), words);
+    }
+
+    private DeviceTensor weight(Tensor w) {
+        turn(WEIGHT, w, scratch.weight, 0, exponent(w));
+        return at(scratch.weight, w.rows(), w.cols(), Precision.E4M3);
+    }
+
+    private DeviceTensor turnedWeight(Tensor w) {
+        turn(WEIGHT, w, 0, scratch.weightTurned, exponent(w));
+        return at(scratch.weightTurned, w.cols(), w.rows(), Precision.E4M3);
+    }
+
+    private DeviceTensor turned(Tensor x, long to) {
+        turn(SAME, x, 0, to, 0);
+        return at(to, x.cols(), x.rows(), ((DeviceTensor) x).format());
+    }
+
+    /** c = by b a^T + keep c. */
+    private void multiply(DeviceTensor a, Tensor b, Tensor c, double by, double keep) {
+        Shape shape = new Shape(true, false, a.rows(), b.rows(), a.cols());
+        long left = a.pointer(), right = pointer(b), to = pointer(c);
+        Precision in = ((DeviceTensor) b).format(), out = ((DeviceTensor) c).format();
+        blas.multiply(Product.of(shape, in, out, left, right, to), by, left, right, keep, to, to);
+    }
+
     void product(Tensor x, Tensor w, Tensor y) {
-        multiply(
-                pointer(weight(w)),
-                pointer(x),
-                Precision.E4M3,
-                y,
-                undo(exponent(w) + exponent(Role.OPERAND)),
-                0,
-                w.cols());
+        multiply(weight(w), x, y, power(-exponent(w) - operand), 0);
     }
 
-    /** dx = dy w. */
-    void input(Tensor dy, Tensor w, Tensor dx) {
-        double by = undo(exponent(w) + exponent(Role.OPERAND_GRADIENT));
-        multiply(pointer(turnedWeight(w)), pointer(dy), Precision.E5M2, dx, by, 0, w.rows());
+    void productInput(Tensor dy, Tensor w, Tensor dx) {
+        multiply(turnedWeight(w), dy, dx, power(-exponent(w) - gradient), 0);
     }
 
-    /** dw += dy^T x. */
-    void weight(Tensor dy, Tensor x, Tensor dw) {
-        turn(EIGHT_BITS, pointer(x), 0, scratch.operandTurned, x.rows(), x.cols(), 0);
-        turn(EIGHT_BITS, pointer(dy), 0, scratch.gradientTurned, dy.rows(), dy.cols(), 0);
-        double by = undo(exponent(Role.OPERAND) + exponent(Role.OPERAND_GRADIENT));
-        multiply(scratch.operandTurned, scratch.gradientTurned, Precision.E5M2, dw, by, 1, dy.rows());
-    }
-
-    /** c = by b a^T + keep c, of so many numbers per row of a and b. */
-    private void multiply(long a, long b, Precision format, Tensor c, double by, double keep, int k) {
-        multiply(a, b, format, pointer(c), ((DeviceTensor) c).format(), c.rows(), c.cols(), by, keep, k);
-    }
-
-    private void multiply(
-            long a, long b, Precision in, long c, Precision out, int rows, int cols, double by, double keep, int k) {
-        blas.multiply(Product.of(new Shape(true, false, cols, rows, k), in, out, a, b, c), by, a, b, keep, c, c);
+    void productWeight(Tensor dy, Tensor x, Tensor dw) {
+        DeviceTensor right = turned(dy, scratch.gradientTurned);
+        multiply(turned(x, scratch.operandTurned), right, dw, power(-operand - gradient), 1);
     }
 
     void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        fused.heads(x, weight(w), qkv, r, rule, undo(exponent(w) + exponent(Role.OPERAND)));
+        fused.heads(x, weight(w), qkv, r, rule, power(-exponent(w) - operand));
     }
 
     /** Inside the square stands the square root of the scale of s. */
     void reluSquared(Tensor x, Tensor w, Tensor s) {
-        int operand = exponent(Role.OPERAND);
-        fused.reluSquared(x, weight(w), s, Math.scalb(1.0, operand / 2 - exponent(w) - operand));
+        fused.reluSquared(x, weight(w), s, power(operand / 2 - exponent(w) - operand));
     }
 
     /** dy and df have the same scale; the slope is 2 sqrt(s). */
     void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
-        fused.slope(dy, turnedWeight(w), s, df, Math.scalb(2.0, -exponent(w) - exponent(Role.OPERAND) / 2));
+        fused.slope(dy, turnedWeight(w), s, df, power(1 - exponent(w) - operand / 2));
     }
 
-    /** What attention writes in the place of dqkv, before {@link #round}. */
-    Tensor wide(Tensor dqkv) {
-        DeviceTensor wide = new DeviceTensor(dqkv.name(), dqkv.rows(), dqkv.cols(), Precision.BF16);
-        wide.place(scratch.dqkv);
-        return wide;
+    /** Where attention's kernels cannot write eight bits: a place for dqkv in bfloat16, and its rounding. */
+    DeviceTensor wide(Tensor dqkv) {
+        return at(scratch.dqkv, dqkv.rows(), dqkv.cols(), Precision.BF16);
     }
 
     void round(Tensor wide, Tensor dqkv) {
-        turn(GRADIENT, pointer(wide), pointer(dqkv), 0, wide.rows(), wide.cols(), exponent(Role.OPERAND_GRADIENT));
+        turn(GRADIENT, wide, pointer(dqkv), 0, gradient);
     }
 
     /** {@link Head#run} in eight bits. */
     void head(Tensor x, Tensor w, long targets, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        int N = dims().N(), C = dims().C(), V = dims().V(), operand = exponent(Role.OPERAND);
-        Tensor w8 = weight(w);
-        double logit = undo(exponent(w) + operand);
-        long target = scratch.target, top = scratch.top;
-        kernels.launch(Kernel.HEAD_TOP_8, geometry.lines(N), x, w8, targets, target, top, N, logit);
-        long turned = dx == null ? 0 : pointer(turnedWeight(w));
+        int N = x.rows(), V = w.rows(), unit = Grid.LOGITS.exponent();
+        DeviceTensor w8 = weight(w), turned = dx == null ? null : turnedWeight(w);
+        double logit = power(-exponent(w) - operand);
+        long sums = scratch.powers, e = scratch.logits, factors = scratch.factors, kept = scratch.scaled;
+        kernels.launch(Kernel.HEAD_TOP_8, geometry.lines(N), x, w8, targets, scratch.target, scratch.top, N, logit);
         for (int from = 0; from < N; from += scratch.chunk) {
-            int rows = Math.min(scratch.chunk, N - from), unit = Grid.LOGITS.exponent();
-            long at = 4L * from, input = pointer(x) + (long) from * C, e = scratch.logits, d = scratch.dlogits;
-            long factors = scratch.factors,
-                    kept = scratch.scaled,
-                    x8 = scratch.operandTurned,
-                    d8 = scratch.gradientTurned;
-            fused.powers(input, rows, w8, e, top + at, scratch.powers, logit);
-            long sums = scratch.powers, loss = pointer(losses) + at;
-            Object[] words = {sums, target + at, top + at, loss, factors, kept, Math.scalb(1.0, unit), rows};
+            int rows = Math.min(scratch.chunk, N - from);
+            long at = 4L * from, target = scratch.target + at, top = scratch.top + at, loss = pointer(losses) + at;
+            DeviceTensor input = ((DeviceTensor) x).slice("x", from, rows);
+            fused.powers(input.pointer(), rows, w8, e, top, sums, logit);
+            Object[] words = {sums, target, top, loss, factors, kept, power(unit), rows};
             kernels.launch(Kernel.HEAD_LOSS_8, geometry.lines(rows), words);
             if (dx != null) {
-                kernels.launch(
-                        Kernel.TURN_8,
-                        geometry.turn(rows, V),
-                        e,
-                        d,
-                        d8,
-                        rows,
-                        V,
-                        POWERS,
-                        1.0,
-                        factors,
-                        targets + at,
-                        kept);
-                turn(EIGHT_BITS, input, 0, x8, rows, C, 0);
-                Precision in = Precision.E5M2, out = ((DeviceTensor) dx).format();
-                long to = pointer(dx) + (long) from * C * out.bytes;
-                multiply(turned, d, in, to, out, rows, C, scale * undo(unit + exponent(w)), 0, V);
-                multiply(x8, d8, in, pointer(dw), Precision.FLOAT32, V, C, scale * undo(unit + operand), 1, rows);
+                DeviceTensor d = at(scratch.dlogits, rows, V, Precision.E5M2);
+                DeviceTensor d8 = at(scratch.gradientTurned, V, rows, Precision.E5M2);
+                Object[] all = {e, d, d8, rows, V, POWERS, 1.0, factors, targets + at, kept};
+                kernels.launch(Kernel.TURN_8, geometry.turn(rows, V), all);
+                Tensor to = ((DeviceTensor) dx).slice("dx", from, rows);
+                multiply(turned, d, to, scale * power(-unit - exponent(w)), 0);
+                multiply(turned(input, scratch.operandTurned), d8, dw, scale * power(-unit - operand), 1);
             }
         }
     }
 
-    /** Of one row. */
+    /** Of one row, to scratch. */
     void logits(Tensor x, int row, Tensor w) {
-        double by = undo(exponent(w) + exponent(Role.OPERAND));
         long at = pointer(x) + (long) row * x.cols();
+        double by = power(-exponent(w) - operand);
         kernels.launch(Kernel.LOGITS_8, geometry.logits(), at, weight(w), scratch.row, by);
     }
 }

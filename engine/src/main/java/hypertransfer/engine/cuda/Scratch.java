@@ -72,7 +72,8 @@ final class Scratch {
         blas = take(Blas.WORKSPACE_BYTES);
         schulzBytes = SCHULZ_BATCH * (2 * aligned(4 * matrix) + 2 * aligned(4 * side * side));
         schulz = take(schulzBytes);
-        int most = chunk(dims, precision);
+        int most =
+                chunk(dims, eight ? Precision.E4M3 : precision); // twice as many, so that dw is added to half as often
         chunk = eight && most > TILE ? most / TILE * TILE : most;
         logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Blocks.scratch(dims, precision)));
         target = take(4L * dims.N());

@@ -8,6 +8,7 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
+import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -30,12 +31,11 @@ final class Storage {
     private final Map<Role, List<DeviceTensor>> declared = new EnumMap<>(Role.class);
     private Scratch scratch;
 
-    /** @param eight whether what only products read has eight bits */
-    Storage(Device device, Dims dims, Precision precision, boolean eight) {
+    Storage(Device device, Geometry geometry) {
         this.device = device;
-        this.dims = dims;
-        this.precision = precision;
-        this.eight = eight;
+        dims = geometry.dims();
+        precision = geometry.precision();
+        eight = geometry.eight();
     }
 
     DeviceTensor declare(Role role, String name, int rows, int cols) {

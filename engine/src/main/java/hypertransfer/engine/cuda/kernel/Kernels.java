@@ -32,19 +32,18 @@ public final class Kernels {
     private final boolean fused;
     private final boolean symmetric;
 
-    /** @param eight whether products of eight bits are among them; refused where they cannot be */
-    public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry, boolean eight) {
+    public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
         Driver driver = device.driver();
         int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
         flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
         fused = Fused.fits(geometry.dims(), geometry.precision(), target, driver.shared());
         symmetric = Symmetric.runs(target, driver.shared());
-        String missing = eight ? Fused.missingEight(geometry.dims(), target, driver.shared()) : "";
+        String missing = geometry.eight() ? Fused.missingEight(geometry.dims(), target, driver.shared()) : "";
         if (!missing.isEmpty()) {
             throw new EngineException(missing);
         }
-        List<String> files = files(flash, fused, symmetric, eight);
+        List<String> files = files(flash, fused, symmetric, geometry.eight());
         Map<String, byte[]> images = new ConcurrentHashMap<>();
         files.parallelStream()
                 .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, geometry, flash))));

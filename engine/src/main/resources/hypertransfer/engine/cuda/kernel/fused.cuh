@@ -172,17 +172,8 @@ struct Powers {
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
-// A tile of eight bits, in panels of 128 columns. A thread has two neighbours of each eight columns; a word of the tile is four of 16.
+// A tile of eight bits, in panels of 128 columns.
 template <typename After> __device__ __forceinline__ void eights(After& after, float (&c)[TILES][4], u32 tile, int row, int lane) {
-    int quad = lane / 4 * 4, place = lane % 4;
-    auto own = [&](u32 word) { // the pairs of a word that the tile has for this thread
-        u32 a = __shfl_sync(0xffffffffu, word, quad + place / 2), b = __shfl_sync(0xffffffffu, word, quad + 2 + place / 2);
-        return __byte_perm(a, b, place % 2 ? 0x7632 : 0x5410);
-    };
-    auto word = [&](u32 pairs) { // and back
-        u32 a = __shfl_sync(0xffffffffu, pairs, quad + 2 * place % 4), b = __shfl_sync(0xffffffffu, pairs, quad + 2 * place % 4 + 1);
-        return __byte_perm(a, b, place < 2 ? 0x5410 : 0x7632);
-    };
 #pragma unroll
     for (int i = 0; i < TILES; i += 4) {
         int chunk = i / 2 + lane / 16;
@@ -191,7 +182,7 @@ template <typename After> __device__ __forceinline__ void eights(After& after, f
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             float *x = c[i + k / 2 * 2] + k % 2 * 2, *y = c[i + k / 2 * 2 + 1] + k % 2 * 2;
-            after.pairs(x, y, After::EXTRA ? own(s[k]) : 0);
+            after.pairs(x, y, After::EXTRA ? ::pairs(s[k]) : 0);
             s[k] = word(narrow2<After::OUT == E5M2>(x[0], x[1]) | (u32)narrow2<After::OUT == E5M2>(y[0], y[1]) << 16);
         }
         put4(to, s[0], s[1], s[2], s[3]);

@@ -114,6 +114,18 @@ __device__ __forceinline__ void take4(u32 (&r)[4], u32 from) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(from) : "memory");
 }
 
+// Of eight bits a thread has two neighbours of each eight columns, a word of a tile is four of 16: from pairs to words and back.
+__device__ __forceinline__ u32 word(u32 pairs) {
+    int place = threadIdx.x % 4, from = threadIdx.x % 32 - place + 2 * place % 4;
+    u32 a = __shfl_sync(0xffffffffu, pairs, from), b = __shfl_sync(0xffffffffu, pairs, from + 1);
+    return __byte_perm(a, b, place < 2 ? 0x5410 : 0x7632);
+}
+__device__ __forceinline__ u32 pairs(u32 word) {
+    int place = threadIdx.x % 4, from = threadIdx.x % 32 - place + place / 2;
+    u32 a = __shfl_sync(0xffffffffu, word, from), b = __shfl_sync(0xffffffffu, word, from + 2);
+    return __byte_perm(a, b, place % 2 ? 0x7632 : 0x5410);
+}
+
 // Four floats that no kernel running now writes, so that the compiler may ask for them early.
 __device__ __forceinline__ float4 constant4(const float* from) {
     float4 x;

@@ -33,6 +33,8 @@ class KernelsTest {
     private static final Set<String> HOPPER =
             Set.of("hopper", "blocks", "fused", "head", "symmetric", "rows8", "fused8", "eight");
 
+    private static final Set<String> EIGHT = Set.of("rows8", "fused8", "eight");
+
     @TempDir
     private Path folder;
 
@@ -57,7 +59,7 @@ class KernelsTest {
             for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024), fused)) {
                 Map<String, Integer> known =
                         Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
-                assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
+                assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision, fused), flash)))
                         .as(file)
                         .containsExactlyInAnyOrderEntriesOf(known);
             }
@@ -76,7 +78,7 @@ class KernelsTest {
     @ParameterizedTest
     @FieldSource("FILES")
     void noLambdaHasAParameterOfAnyType(String file) {
-        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
+        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16, true), Optional.empty()))
                 .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
     }
 
@@ -107,7 +109,9 @@ class KernelsTest {
                         continue;
                     }
                     Optional<Flash> flash = Flash.of(dims, precision, HOPPER.contains(file) ? 90 : 80, 227 * 1024);
-                    texts.put(Kernels.source(file, new Geometry(dims, precision), flash), file);
+                    for (boolean eight : new boolean[] {precision == Precision.BF16, EIGHT.contains(file)}) {
+                        texts.put(Kernels.source(file, new Geometry(dims, precision, eight), flash), file);
+                    }
                 }
             }
         }
