@@ -10,8 +10,6 @@ public enum Fp8 {
     /** Of gradients: three significant bits, from 2^-14 (2^-16) to 57344. */
     E5M2(2, 15, 57344);
 
-    private static final byte NAN = 0x7f;
-
     private final int mantissa; // bits behind the point
     private final int bias;
     private final double largest;
@@ -34,13 +32,9 @@ public enum Fp8 {
 
     /** The bits of the nearest number; all NaNs are one. */
     public byte bits(double x) {
-        if (Double.isNaN(x)) {
-            return NAN;
-        }
         double r = nearest(x);
-        int units = (int) Math.scalb(Math.abs(r), mantissa - exponent(r));
-        int sign = Math.copySign(1, x) < 0 ? 0x80 : 0;
-        return (byte) (sign | (exponent(r) + bias - 1 << mantissa) + units);
+        int units = (int) Math.scalb(Math.abs(r), mantissa - exponent(r)), sign = Math.copySign(1, x) < 0 ? 0x80 : 0;
+        return (byte) (Double.isNaN(x) ? 0x7f : sign | (exponent(r) + bias - 1 << mantissa) + units);
     }
 
     public double value(byte bits) {

@@ -75,11 +75,11 @@ public final class CudaEngine implements Engine {
             Cache cache) {
         this.dims = dims;
         eight = precision == Precision.E4M3;
-        this.precision = eight ? Precision.BF16 : precision;
+        this.precision = precision.activations();
         this.solver = solver;
         geometry = new Geometry(dims, this.precision, eight);
         device = new Device(driver);
-        storage = new Storage(device, geometry);
+        storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
         try {
             kernels = new Kernels(device, new Nvrtc(nvrtc), cache, geometry);

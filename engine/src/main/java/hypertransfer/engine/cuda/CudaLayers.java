@@ -50,7 +50,7 @@ final class CudaLayers implements Layers {
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
-        eight = geometry.eight() ? new EightBits(kernels, blas, geometry, scratch, fused) : null;
+        eight = geometry.eight() ? EightBits.of(kernels, blas, geometry, scratch, fused) : null;
         uploadRotations(device);
     }
 
@@ -262,7 +262,7 @@ final class CudaLayers implements Layers {
         if (eight(dy)) {
             eight.slope(dy, w, s, df);
         } else if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
-            fused.slope(dy, w, s, df);
+            fused.slope(dy, w, s, df, 1);
         } else {
             Layers.super.productActivationBackward(dy, w, f, s, ds, df, kind);
         }

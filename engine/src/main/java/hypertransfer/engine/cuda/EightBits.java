@@ -17,26 +17,18 @@ import hypertransfer.engine.cuda.kernel.Precision;
 /**
  * Products of eight bits. The card sums along the rows of both operands only, so what lies the other way is transposed just before, at
  * the speed of memory. Weights are rounded at every use: of 124M that takes 0.2 ms, and nothing has to follow them.
+ *
+ * @param operand the exponent of the scale of activations, gradient that of gradients
  */
-final class EightBits {
+record EightBits(
+        Kernels kernels, Blas blas, Geometry geometry, Scratch scratch, Fused fused, int operand, int gradient) {
     /** What turn_8 reads, see eight.cu. */
     private static final int SAME = 0, WEIGHT = 1, GRADIENT = 2, POWERS = 3;
 
-    private final Kernels kernels;
-    private final Blas blas;
-    private final Geometry geometry;
-    private final Scratch scratch;
-    private final Fused fused;
-    private final int operand, gradient; // exponents of their scales
-
-    EightBits(Kernels kernels, Blas blas, Geometry geometry, Scratch scratch, Fused fused) {
-        this.kernels = kernels;
-        this.blas = blas;
-        this.geometry = geometry;
-        this.scratch = scratch;
-        this.fused = fused;
-        operand = Grid.of(Role.OPERAND, geometry.dims()).exponent();
-        gradient = Grid.of(Role.OPERAND_GRADIENT, geometry.dims()).exponent();
+    static EightBits of(Kernels kernels, Blas blas, Geometry geometry, Scratch scratch, Fused fused) {
+        int operand = Grid.of(Role.OPERAND, geometry.dims()).exponent();
+        int gradient = Grid.of(Role.OPERAND_GRADIENT, geometry.dims()).exponent();
+        return new EightBits(kernels, blas, geometry, scratch, fused, operand, gradient);
     }
 
     private static int exponent(Tensor w) {
@@ -111,7 +103,7 @@ final class EightBits {
 
     /** Where attention's kernels cannot write eight bits: a place for dqkv in bfloat16, and its rounding. */
     DeviceTensor wide(Tensor dqkv) {
-        return at(scratch.dqkv, dqkv.rows(), dqkv.cols(), Precision.BF16);
+        return at(scratch.logits, dqkv.rows(), dqkv.cols(), Precision.BF16);
     }
 
     void round(Tensor wide, Tensor dqkv) {

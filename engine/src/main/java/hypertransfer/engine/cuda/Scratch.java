@@ -13,7 +13,6 @@ final class Scratch {
 
     private static final long LOGITS_BYTES = 1L << 30;
     private static final int SCHULZ_BATCH = 12;
-    private static final int TILE = 128; // rows that eight bits are transposed in
 
     /** Inputs, targets, positions sorted by input and where each input's begin: 4 N + 1 ints. */
     final long tokens;
@@ -47,8 +46,6 @@ final class Scratch {
 
     /** Of eight bits: a weight and its transpose, a gradient's and an operand's transposes, and the gradient at a chunk's logits. */
     final long weight, weightTurned, gradientTurned, operandTurned, dlogits;
-    /** Of eight bits: the gradient at q, k and v before it is rounded, (N, Q D). */
-    final long dqkv;
 
     final int chunk;
     private final long base;
@@ -56,11 +53,10 @@ final class Scratch {
 
     /**
      * @param base where it begins; 0 to know its size first
-     * @param eight whether there are products of eight bits
      * @param matrix numbers in the largest hidden matrix
      * @param side the longest shorter side of all
      */
-    Scratch(long base, Dims dims, Precision precision, boolean eight, long matrix, long side) {
+    Scratch(long base, Dims dims, Precision precision, long matrix, long side) {
         this.base = end = base;
         tokens = take(4L * (4L * dims.N() + 1));
         rotary = take(4L * dims.T() * dims.D());
@@ -72,22 +68,21 @@ final class Scratch {
         blas = take(Blas.WORKSPACE_BYTES);
         schulzBytes = SCHULZ_BATCH * (2 * aligned(4 * matrix) + 2 * aligned(4 * side * side));
         schulz = take(schulzBytes);
-        int most =
-                chunk(dims, eight ? Precision.E4M3 : precision); // twice as many, so that dw is added to half as often
-        chunk = eight && most > TILE ? most / TILE * TILE : most;
-        logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Blocks.scratch(dims, precision)));
+        chunk = chunk(dims, precision);
+        int bytes = precision.activations().bytes;
+        long QD = (long) dims.Q() * dims.D(), wide = Math.max(dims.F(), QD), own = precision.bytes == 1 ? 1 : 0;
+        long kept = Math.max(Blocks.scratch(dims, precision.activations()), own * 2 * dims.N() * QD);
+        logits = take(Math.max((long) chunk * dims.V() * bytes, kept));
         target = take(4L * dims.N());
         top = take(4L * dims.N());
         powers = take(4L * chunk * Fused.sums(dims));
         factors = take(4L * chunk);
-        scaled = take((long) chunk * dims.C() * precision.bytes);
-        long QD = (long) dims.Q() * dims.D(), wide = Math.max(dims.F(), QD), own = eight ? 1 : 0;
+        scaled = take((long) chunk * dims.C() * bytes);
         weight = take(own * Math.max(dims.V(), wide) * dims.C());
         weightTurned = take(own * Math.max(dims.V(), wide) * dims.C());
         gradientTurned = take(own * Math.max((long) chunk * dims.V(), dims.N() * wide));
         operandTurned = take(own * dims.N() * Math.max(dims.C(), dims.F()));
         dlogits = take(own * chunk * dims.V());
-        dqkv = take(own * 2 * dims.N() * QD);
     }
 
     private long take(long bytes) {
@@ -100,14 +95,18 @@ final class Scratch {
         return end - base;
     }
 
-    /** Rows of logits held at once: halves of the micro-batch while they are too large, then what fits. */
+    /**
+     * Rows of logits held at once: halves of the micro-batch while they are too large, then what fits. Of eight bits twice as many,
+     * in whole tiles, so that the gradient of the head is added to half as often.
+     */
     static int chunk(Dims dims, Precision precision) {
         long row = (long) dims.V() * precision.bytes;
         int rows = dims.N();
         while (rows * row > LOGITS_BYTES && rows % 256 == 0) {
             rows /= 2;
         }
-        return (int) Math.min(rows, Math.max(1, LOGITS_BYTES / row));
+        int least = precision.bytes == 1 ? Fused.EIGHT_SIDE : 1;
+        return (int) Math.min(rows, Math.max(1, LOGITS_BYTES / row / least) * least);
     }
 
     static long aligned(long bytes) {

@@ -8,7 +8,6 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
-import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -27,28 +26,26 @@ final class Storage {
     private final Device device;
     private final Dims dims;
     private final Precision precision;
-    private final boolean eight;
     private final Map<Role, List<DeviceTensor>> declared = new EnumMap<>(Role.class);
     private Scratch scratch;
 
-    Storage(Device device, Geometry geometry) {
+    Storage(Device device, Dims dims, Precision precision) {
         this.device = device;
-        dims = geometry.dims();
-        precision = geometry.precision();
-        eight = geometry.eight();
+        this.dims = dims;
+        this.precision = precision;
     }
 
     DeviceTensor declare(Role role, String name, int rows, int cols) {
-        DeviceTensor tensor = new DeviceTensor(name, rows, cols, format(role, precision, eight));
+        DeviceTensor tensor = new DeviceTensor(name, rows, cols, format(role, precision));
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(tensor);
         return tensor;
     }
 
-    static Precision format(Role role, Precision precision, boolean eight) {
+    static Precision format(Role role, Precision precision) {
         return switch (role) {
-            case OPERAND -> eight ? Precision.E4M3 : precision;
-            case OPERAND_GRADIENT -> eight ? Precision.E5M2 : precision;
-            case WEIGHT, ACTIVATION, SCRATCH -> precision;
+            case WEIGHT, ACTIVATION, SCRATCH -> precision.activations();
+            case OPERAND -> precision;
+            case OPERAND_GRADIENT -> precision == Precision.E4M3 ? Precision.E5M2 : precision;
             case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
             case EXACT_MASTER -> Precision.FLOAT64;
         };
@@ -57,14 +54,14 @@ final class Storage {
     /** Places what was declared, if it fits. */
     Memory commit() {
         long matrix = largest(DeviceTensor::size), side = largest(t -> Math.min(t.rows(), t.cols()));
-        long own = new Scratch(0, dims, precision, eight, matrix, side).bytes();
+        long own = new Scratch(0, dims, precision, matrix, side).bytes();
         Memory memory = memory(declared, own);
         long free = device.available() - MARGIN;
         if (memory.total() > free) {
-            throw new EngineException(refusal(memory, free, dims, precision, eight, matrix, side));
+            throw new EngineException(refusal(memory, free, dims, precision, matrix, side));
         }
         declared.values().forEach(this::place);
-        scratch = new Scratch(take(own), dims, precision, eight, matrix, side);
+        scratch = new Scratch(take(own), dims, precision, matrix, side);
         return memory;
     }
 
@@ -159,9 +156,8 @@ final class Storage {
     }
 
     /** What to say where memory is short: the table, what is free, and the largest batch that fits. */
-    static String refusal(
-            Memory memory, long free, Dims dims, Precision precision, boolean eight, long matrix, long side) {
-        int batch = largestBatch(memory, free, dims, precision, eight, matrix, side);
+    static String refusal(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
+        int batch = largestBatch(memory, free, dims, precision, matrix, side);
         return memory.table() + "does not fit into the " + free / 1048576 + " MiB that are free on the card; "
                 + (batch == 0
                         ? memory.remedy(
@@ -170,9 +166,8 @@ final class Storage {
     }
 
     /** Activations, statistics and scratch grow with the batch, the rest does not. 0 where nothing fits. */
-    static int largestBatch(
-            Memory memory, long free, Dims dims, Precision precision, boolean eight, long matrix, long side) {
-        long own = new Scratch(0, dims, precision, eight, matrix, side).bytes();
+    static int largestBatch(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
+        long own = new Scratch(0, dims, precision, matrix, side).bytes();
         long growing = Stream.of(Role.ACTIVATION, Role.STATISTIC, Role.OPERAND, Role.OPERAND_GRADIENT)
                         .mapToLong(role -> memory.bytes().getOrDefault(role, 0L))
                         .sum()
@@ -181,7 +176,7 @@ final class Storage {
         long fixed = memory.total() - growing - own;
         for (int B = dims.B() - 1; B > 0; B--) {
             Dims smaller = new Dims(B, dims.T(), dims.C(), dims.D(), dims.V(), dims.G(), dims.F(), dims.W());
-            long scratch = new Scratch(0, smaller, precision, eight, matrix, side).bytes();
+            long scratch = new Scratch(0, smaller, precision, matrix, side).bytes();
             if (fixed + scratch + growing / dims.B() * B <= free) {
                 return B;
             }

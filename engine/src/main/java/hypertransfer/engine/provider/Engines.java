@@ -138,14 +138,10 @@ public final class Engines {
 
     /** The engine of this name whose products are in eight bits. */
     public static String fp8(String name) {
-        return KINDS.stream()
-                .map(Kind::name)
-                .filter(kind -> kind.equals(name + "-fp8"))
-                .findFirst()
-                .orElseThrow(
-                        () -> new EngineException(
-                                "engine " + name
-                                        + " has no products in fp8; set engine to cuda, on a card of compute capability 9.0, or precision to auto"));
+        if (KINDS.stream().noneMatch(kind -> kind.name.equals(name + "-fp8"))) {
+            throw new EngineException("engine " + name + " has no fp8; take cuda, or set model.precision to auto");
+        }
+        return name + "-fp8";
     }
 
     /** The engine that computes in float32 at least, on the same hardware: for proof. */

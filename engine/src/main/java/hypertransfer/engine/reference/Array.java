@@ -34,7 +34,6 @@ record Array(String name, int rows, int cols, Numbers numbers, int offset, Grid 
     Array on(Grid grid) {
         Array copy = new Array(name, rows, cols, grid).allocate();
         copy.write(read());
-        copy.settle();
         return copy;
     }
 
@@ -71,5 +70,6 @@ record Array(String name, int rows, int cols, Numbers numbers, int offset, Grid 
 
     void write(double[] values) {
         System.arraycopy(values, 0, data(), row(0), values.length);
+        settle();
     }
 }

@@ -89,7 +89,6 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public void write(Tensor tensor, double[] values) {
         ((Array) tensor).write(values);
-        ((Array) tensor).settle();
     }
 
     @Override
@@ -155,7 +154,8 @@ public final class ReferenceEngine implements Engine, Layers {
 
     /** A weight as a product takes it that has the other operand in this form. */
     private static Array beside(Array operand, Tensor w) {
-        return operand.grid() == null ? (Array) w : ((Array) w).on(Grid.weight(w.cols()));
+        Array own = (Array) w;
+        return operand.grid() == null || own.grid() != null ? own : own.on(Grid.weight(w.cols()));
     }
 
     @Override
@@ -230,8 +230,7 @@ public final class ReferenceEngine implements Engine, Layers {
         Array to = (Array) dz;
         Norms.residualBackward((Array) dy, (Array) z, (Array) zr, (Array) out, norm, (Array) dh, to);
         if (to != null && to.grid() != null) {
-            to.write(zr == null ? read(dh) : to.read());
-            to.settle();
+            to.write(read(zr == null ? dh : dz));
         }
     }
 
@@ -264,12 +263,6 @@ public final class ReferenceEngine implements Engine, Layers {
         ((Array) dqkv).settle();
     }
 
-    @Override
-    public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        Layers.super.productActivation(x, w, f, s, kind);
-        ((Array) s).settle();
-    }
-
     /** In eight bits relu squared has the slope 2 sqrt(s). */
     @Override
     public void productActivationBackward(
@@ -288,6 +281,7 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
         Activation.forward((Array) f, (Array) fr, (Array) s, kind);
+        ((Array) s).settle();
     }
 
     @Override
@@ -328,10 +322,6 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
         Array a = (Array) x, b = beside(a, w);
-        return logits(a, row, b);
-    }
-
-    private static double[] logits(Array a, int row, Array b) {
         double[] logits = new double[b.rows()];
         Arrays.setAll(logits, v -> Rows.dot(a.data(), a.row(row), b.data(), b.row(v), a.cols()));
         return logits;

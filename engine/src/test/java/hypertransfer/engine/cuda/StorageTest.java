@@ -22,7 +22,7 @@ class StorageTest {
         Dims dims = new Dims(B, 1024, 768, 128, 50304);
         DeviceTensor weight = new DeviceTensor("w", 50304, 768, Precision.BF16);
         DeviceTensor stream = new DeviceTensor("h", dims.N(), 768, Precision.BF16);
-        long scratch = new Scratch(0, dims, Precision.BF16, false, MATRIX, SIDE).bytes();
+        long scratch = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE).bytes();
         return Storage.memory(Map.of(Role.WEIGHT, List.of(weight), Role.ACTIVATION, List.of(stream)), scratch);
     }
 
@@ -38,7 +38,7 @@ class StorageTest {
     void theLargestBatchFitsAndNoLargerDoes() {
         for (int B : new int[] {1, 7, 40, 63}) {
             long room = plan(B).total();
-            int largest = Storage.largestBatch(plan(64), room, GPT2, Precision.BF16, false, MATRIX, SIDE);
+            int largest = Storage.largestBatch(plan(64), room, GPT2, Precision.BF16, MATRIX, SIDE);
             assertThat(largest).isGreaterThanOrEqualTo(B); // a larger one may need less, its logits dividing better
             assertThat(plan(largest).total()).isLessThanOrEqualTo(room);
             for (int more = largest + 1; more < 64; more++) {
@@ -49,11 +49,11 @@ class StorageTest {
 
     @Test
     void refusesWithTheTableAndTheBatch() {
-        assertThat(Storage.refusal(plan(64), plan(63).total(), GPT2, Precision.BF16, false, MATRIX, SIDE))
+        assertThat(Storage.refusal(plan(64), plan(63).total(), GPT2, Precision.BF16, MATRIX, SIDE))
                 .contains("activation")
                 .contains("total")
                 .contains("the largest batch that fits is 63");
-        assertThat(Storage.refusal(plan(64), 1, GPT2, Precision.BF16, false, MATRIX, SIDE))
+        assertThat(Storage.refusal(plan(64), 1, GPT2, Precision.BF16, MATRIX, SIDE))
                 .contains("not even a batch of 1");
     }
 
@@ -69,7 +69,7 @@ class StorageTest {
 
     @Test
     void scratchPartsFollowEachOther() {
-        Scratch s = new Scratch(0, GPT2, Precision.BF16, false, MATRIX, SIDE);
+        Scratch s = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
         long[] starts = {
             s.tokens, s.rotary, s.partial, s.delta, s.row, s.sums, s.results, s.blas, s.schulz, s.logits, s.target,
             s.top, s.powers, s.factors, s.scaled
@@ -102,7 +102,7 @@ class StorageTest {
     @Test
     void attentionHasRoomWhereTheLogitsWouldBe() {
         Dims dims = new Dims(2, 256, 256, 128, 61);
-        Scratch s = new Scratch(0, dims, Precision.BF16, false, MATRIX, SIDE);
+        Scratch s = new Scratch(0, dims, Precision.BF16, MATRIX, SIDE);
         assertThat(s.target - s.logits).isGreaterThanOrEqualTo(Blocks.scratch(dims, Precision.BF16));
         assertThat(Blocks.scratch(dims, Precision.BF16)).isGreaterThan(512L * 61 * 2);
     }
@@ -111,7 +111,7 @@ class StorageTest {
     void theRoleAloneDecidesTheFormat() {
         List<Role> narrow = List.of(Role.WEIGHT, Role.ACTIVATION, Role.OPERAND, Role.OPERAND_GRADIENT, Role.SCRATCH);
         for (Role role : Role.values()) {
-            assertThat(Storage.format(role, Precision.BF16, false))
+            assertThat(Storage.format(role, Precision.BF16))
                     .as(role.name())
                     .isEqualTo(
                             narrow.contains(role)
@@ -122,7 +122,7 @@ class StorageTest {
 
     @Test
     void newtonSchulzTakesAsManyAsFit() {
-        Scratch scratch = new Scratch(0, GPT2, Precision.BF16, false, MATRIX, SIDE);
+        Scratch scratch = new Scratch(0, GPT2, Precision.BF16, MATRIX, SIDE);
         assertThat(SchulzBatch.of(3072, 768, false, scratch.schulzBytes).batch())
                 .isEqualTo(12);
         assertThat(SchulzBatch.of(768, 3072, true, scratch.schulzBytes).batch()).isEqualTo(24);

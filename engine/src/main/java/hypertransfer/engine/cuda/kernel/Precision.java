@@ -36,6 +36,11 @@ public enum Precision {
         this.cuda = cuda;
     }
 
+    /** Of an engine that is named by this one. */
+    public Precision activations() {
+        return this == E4M3 ? BF16 : this;
+    }
+
     public void encode(double[] values, MemorySegment to) {
         IntStream all = IntStream.range(0, values.length).parallel();
         switch (this) {

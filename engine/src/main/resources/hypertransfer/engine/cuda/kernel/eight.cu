@@ -6,47 +6,49 @@ constexpr float LN2 = 0.6931471805599453f;
 
 enum { EIGHT_BITS, WEIGHT, GRADIENT, POWERS_OF_ROWS };
 
+struct Rows { // of softmax's powers: a factor each, and what stands at the target
+    const float* factors;
+    const int* targets;
+    const float* kept;
+};
+
 // Four numbers of a row as they will be written.
-template <int KIND> __device__ __forceinline__ u32 four(
-        const void* from, i64 at, i64 row, int column, float by, const float* factors, const int* targets, const float* kept) {
+template <int KIND> __device__ __forceinline__ u32 four(const void* from, i64 at, i64 row, int column, float by, const Rows& all) {
     if (KIND == EIGHT_BITS) return *(const u32*)((const char*)from + at);
     float x[4];
     load<4>((const bf16*)from + at, x);
-    if (KIND == POWERS_OF_ROWS) by = factors[row];
+    if (KIND == POWERS_OF_ROWS) by = all.factors[row];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        x[k] *= by;
-        if (KIND == POWERS_OF_ROWS && column + k == targets[row]) x[k] = kept[row];
+        x[k] = KIND == POWERS_OF_ROWS && column + k == all.targets[row] ? all.kept[row] : x[k] * by;
     }
     return narrow2<KIND != WEIGHT>(x[0], x[1]) | (u32)narrow2<KIND != WEIGHT>(x[2], x[3]) << 16;
 }
 
-template <int KIND> __device__ __forceinline__ void turn(u32* tile, const void* from, unsigned char* to, unsigned char* turned, i64 rows,
-        i64 cols, float by, const float* factors, const int* targets, const float* kept) {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = TURN_THREADS / 32;
+template <int KIND> __device__ __forceinline__ void turn(
+        u32* tile, const void* from, unsigned char* to, unsigned char* turned, i64 rows, i64 cols, float by, Rows all) {
+    constexpr int WARPS = TURN_THREADS / 32, TURNS = WORDS / WARPS;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     i64 top = (i64)blockIdx.y * SIDE, left = (i64)blockIdx.x * SIDE;
-    u32 w[WORDS / (TURN_THREADS / 32)][4];
+    u32 w[TURNS][4];
 #pragma unroll
-    for (int k = 0; k < WORDS / (TURN_THREADS / 32); k++) {
-#pragma unroll
-        for (int r = 0; r < 4; r++) {
-            i64 row = top + 4 * (k * warps + warp) + r, at = row * cols + left + 4 * lane;
-            w[k][r] = four<KIND>(from, at, row, (int)left + 4 * lane, by, factors, targets, kept);
-            if (to) *(u32*)(to + at) = w[k][r];
-        }
+    for (int i = 0; i < TURNS * 4; i++) {
+        i64 row = top + 4 * (i / 4 * WARPS + warp) + i % 4, at = row * cols + left + 4 * lane;
+        w[i / 4][i % 4] = four<KIND>(from, at, row, (int)left + 4 * lane, by, all);
+        if (KIND != EIGHT_BITS && to) *(u32*)(to + at) = w[i / 4][i % 4];
     }
     if (!turned) return;
 #pragma unroll
-    for (int k = 0; k < WORDS / (TURN_THREADS / 32); k++) {
+    for (int k = 0; k < TURNS; k++) {
         u32 a = __byte_perm(w[k][0], w[k][1], 0x5140), b = __byte_perm(w[k][2], w[k][3], 0x5140);
         u32 c = __byte_perm(w[k][0], w[k][1], 0x7362), d = __byte_perm(w[k][2], w[k][3], 0x7362);
-        u32* column = tile + 4 * lane * WORDS + (k * warps + warp ^ lane);
+        u32* column = tile + 4 * lane * WORDS + (k * WARPS + warp ^ lane);
         column[0] = __byte_perm(a, b, 0x5410), column[WORDS] = __byte_perm(a, b, 0x7632);
         column[2 * WORDS] = __byte_perm(c, d, 0x5410), column[3 * WORDS] = __byte_perm(c, d, 0x7632);
     }
     __syncthreads();
 #pragma unroll 4
-    for (int c = warp; c < SIDE; c += warps) *(u32*)(turned + (left + c) * rows + top + 4 * lane) = tile[c * WORDS + (lane ^ c / 4)];
+    for (int c = warp; c < SIDE; c += WARPS) *(u32*)(turned + (left + c) * rows + top + 4 * lane) = tile[c * WORDS + (lane ^ c / 4)];
 }
 
 // from (rows,cols), of eight bits or bfloat16 times `by`, to (rows,cols) and turned (cols,rows), each if it is there. Both sides are
@@ -54,10 +56,11 @@ template <int KIND> __device__ __forceinline__ void turn(u32* tile, const void* 
 extern "C" __global__ void __launch_bounds__(TURN_THREADS) turn_8(const void* from, unsigned char* to, unsigned char* turned, i64 rows,
         i64 cols, i64 kind, double by, const float* factors, const int* targets, const float* kept) {
     __shared__ u32 tile[SIDE * WORDS]; // a column's words follow each other, permuted so that no two lanes meet in a bank
-    if (kind == EIGHT_BITS) turn<EIGHT_BITS>(tile, from, 0, turned, rows, cols, 1, 0, 0, 0);
-    else if (kind == WEIGHT) turn<WEIGHT>(tile, from, to, turned, rows, cols, (float)by, 0, 0, 0);
-    else if (kind == GRADIENT) turn<GRADIENT>(tile, from, to, turned, rows, cols, (float)by, 0, 0, 0);
-    else turn<POWERS_OF_ROWS>(tile, from, to, turned, rows, cols, 1, factors, targets, kept);
+    Rows all{factors, targets, kept};
+    if (kind == EIGHT_BITS) turn<EIGHT_BITS>(tile, from, to, turned, rows, cols, 1, all);
+    else if (kind == WEIGHT) turn<WEIGHT>(tile, from, to, turned, rows, cols, (float)by, all);
+    else if (kind == GRADIENT) turn<GRADIENT>(tile, from, to, turned, rows, cols, (float)by, all);
+    else turn<POWERS_OF_ROWS>(tile, from, to, turned, rows, cols, 1, all);
 }
 
 // The product of two rows of C numbers by a warp.

@@ -29,7 +29,6 @@ struct ReluSquared {
             x[i] = a * a, y[i] = b * b;
         }
     }
-    __device__ __forceinline__ void pairs(float*, float*, u32) {}
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
@@ -51,7 +50,6 @@ struct Slope {
         x[0] *= low(s[0]), x[1] *= high(s[0]), x[2] *= low(s[1]), x[3] *= high(s[1]);
         y[0] *= low(s[2]), y[1] *= high(s[2]), y[2] *= low(s[3]), y[3] *= high(s[3]);
     }
-    __device__ __forceinline__ void pairs(float*, float*, u32) {}
     // Roots take the special function unit longer than the products that they would wait for.
     static __device__ __forceinline__ void prepare(u32 tile, int thread, int threads) {
         for (int i = thread; i < Y_BYTES / 16; i += threads) {
@@ -126,7 +124,6 @@ template <bool EIGHT = false> struct Heads {
     }
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
-    __device__ __forceinline__ void pairs(float*, float*, u32) {}
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
@@ -168,7 +165,6 @@ struct Powers {
     }
 
     __device__ __forceinline__ void each(float (&)[4], float (&)[4], u32) {}
-    __device__ __forceinline__ void pairs(float*, float*, u32) {}
     static __device__ __forceinline__ void prepare(u32, int, int) {}
 };
 
@@ -190,13 +186,9 @@ template <typename After> __device__ __forceinline__ void eights(After& after, f
 }
 
 // The step of a product: 16 numbers of bfloat16 or 32 of eight bits along k, and how w lies.
-struct Plain { // w (K,N)
-    static constexpr bool FLIPPED = false;
-    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply<0>(c, a, b, add); }
-};
-struct Flipped { // w (N,K)
-    static constexpr bool FLIPPED = true;
-    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply<1>(c, a, b, add); }
+template <bool F> struct Bfloat16 { // w (N,K) if FLIPPED or (K,N)
+    static constexpr bool FLIPPED = F;
+    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply<F>(c, a, b, add); }
 };
 
 // x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K counts pairs of bytes. K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
@@ -287,7 +279,7 @@ template <typename In, typename After> __device__ __forceinline__ void product(
                 if (chief) pushed();
                 meet(1 + group);
             }
-            if (EIGHT) eights(after, c, mine, row, lane);
+            if constexpr (EIGHT) eights(after, c, mine, row, lane);
 #pragma unroll
             for (int i = 0; i < TILES && !EIGHT; i += 2) {
                 int chunk = i + lane / 16;

@@ -1,12 +1,8 @@
 // Products of eight bits with what follows them. `by` is what undoes the scales of x and w and makes that of y.
 
-struct Values {
+template <bool GRADIENT> struct EightBits {
     static constexpr bool FLIPPED = true;
-    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply8<0>(c, a, b, add); }
-};
-struct Gradients {
-    static constexpr bool FLIPPED = true;
-    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply8<1>(c, a, b, add); }
+    static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply8<GRADIENT>(c, a, b, add); }
 };
 
 struct ReluSquared8 : ReluSquared {
@@ -33,24 +29,20 @@ struct Slope8 : Slope {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_heads_8(const __grid_constant__ Map x, const __grid_constant__ Map w,
         const __grid_constant__ Map y, i64 M, i64 N, i64 K, float* r, const float* turns, i64 norm, i64 turn, i64 normV, double by) {
-    product<Values>(&x, &w, &y, 0, M, N, K, Heads<true>{r, turns, norm != 0, turn != 0, normV != 0, (float)by});
+    product<EightBits<false>>(&x, &w, &y, 0, M, N, K, Heads<true>{r, turns, norm != 0, turn != 0, normV != 0, (float)by});
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_relu_squared_8(const __grid_constant__ Map x,
         const __grid_constant__ Map w, const __grid_constant__ Map y, i64 M, i64 N, i64 K, double by) {
-    ReluSquared8 after;
-    after.by = (float)by;
-    product<Values>(&x, &w, &y, 0, M, N, K, after);
+    product<EightBits<false>>(&x, &w, &y, 0, M, N, K, ReluSquared8{{}, (float)by});
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_powers_8(const __grid_constant__ Map x, const __grid_constant__ Map w,
         const __grid_constant__ Map y, i64 M, i64 N, i64 K, const float* top, float* sums, double by) {
-    product<Values>(&x, &w, &y, 0, M, N, K, Powers{top, sums, (int)M, (int)N, (float)by * LOG2E});
+    product<EightBits<false>>(&x, &w, &y, 0, M, N, K, Powers{top, sums, (int)M, (int)N, (float)by * LOG2E});
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) product_slope_8(const __grid_constant__ Map x, const __grid_constant__ Map w,
         const __grid_constant__ Map y, const __grid_constant__ Map s, i64 M, i64 N, i64 K, double by) {
-    Slope8 after;
-    after.by = (float)by / 2;
-    product<Gradients>(&x, &w, &y, &s, M, N, K, after);
+    product<EightBits<true>>(&x, &w, &y, &s, M, N, K, Slope8{{}, (float)by / 2});
 }

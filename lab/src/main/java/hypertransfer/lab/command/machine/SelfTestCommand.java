@@ -26,11 +26,7 @@ import picocli.CommandLine.Mixin;
         description =
                 "Compares each operation of an engine with the reference engine's, and the gradients of tiny networks"
                         + " with finite differences.",
-        footer = {
-            "  ht selftest --engine cuda",
-            "  ht selftest --engine cuda-fp8",
-            "  ht selftest --engine cuda-float32 --json"
-        })
+        footer = {"  ht selftest --engine cuda", "  ht selftest --engine cuda-fp8 --json"})
 public final class SelfTestCommand implements Callable<Integer> {
     private final BiFunction<String, Dims, Engine> open;
     private final List<Dims> sizes;
