@@ -178,6 +178,7 @@ public final class Comparison {
             pair.fill(gradient, 1.0 / N);
         }
         pair.fill("narrow", Math.sqrt(3.0 / F))
+                .fill("h", 1)
                 .fill("x8", 1)
                 .run("productInput operand", s -> s.layers().productInput(s.t("dqkv8"), s.t("w"), s.t("dx")))
                 .same(Q * D, "dx")
