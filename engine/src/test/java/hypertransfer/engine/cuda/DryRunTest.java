@@ -14,6 +14,7 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.cuda.driver.Driver;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -26,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -107,6 +109,29 @@ class DryRunTest {
                 .extracting(Card.Launched::kernel)
                 .containsExactly("turn_8", "product_relu_squared_8", "turn_8", "turn_8");
         assertThat(card.held()).isEmpty();
+    }
+
+    /** The maker's numbers, for the cards that they are known of. */
+    @ParameterizedTest
+    @CsvSource({"NVIDIA H200, 989, 1979, 0", "NVIDIA H100 80GB HBM3, 989, 1979, 0", "NVIDIA H100 PCIe, 0, 0, 0"})
+    void thePeakIsThatOfTheCardAndThePrecision(String name, double bf16, double fp8, double float32) {
+        Driver d = card.driver();
+        Driver named = new Driver(
+                d.functions(),
+                d.version(),
+                d.ordinal(),
+                d.uuid(),
+                name,
+                d.capability(),
+                d.shared(),
+                d.multiprocessors());
+        Map.of(Precision.BF16, bf16, Precision.E4M3, fp8, Precision.FLOAT32, float32)
+                .forEach((precision, peak) -> {
+                    Cache cache = new Cache(folder.resolve("cache"));
+                    try (CudaEngine engine = new CudaEngine(DIMS, precision, named, card, card, () -> card, cache)) {
+                        assertThat(engine.peak()).isEqualTo(peak * 1e12);
+                    }
+                });
     }
 
     @Test

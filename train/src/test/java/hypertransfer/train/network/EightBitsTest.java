@@ -1,17 +1,21 @@
 package hypertransfer.train.network;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Parameters.Masters;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -68,6 +72,29 @@ class EightBitsTest {
         assertThat(eight.get("loss")[0])
                 .isNotEqualTo(exact.get("loss")[0])
                 .isCloseTo(exact.get("loss")[0], within(0.02));
+    }
+
+    /** 6 x 123,568,128 numbers that something is multiplied by, and 6 x 12 x 1024 x 768 for attention. */
+    @Test
+    void operationsPerTokenAreCountedAsUsual() {
+        Architecture gpt2 = new Architecture(Variant.M1, 50304, 12, 768, 128, 1024);
+        assertThat(gpt2.operations()).isEqualTo(6.0 * (12 * 12 * 768 * 768 + 50304 * 768) + 6.0 * 12 * 1024 * 768);
+        assertThat(gpt2.operations()).isCloseTo(798.0e6, within(0.1e6));
+    }
+
+    @Test
+    void whatCannotBeInEightBitsIsRefusedInOneSentence() {
+        Configuration cpu = ConfigurationFile.of("engine=cpu", "model.precision=fp8");
+        assertThatThrownBy(cpu::opened)
+                .hasMessage("model: engine cpu has no fp8; take cuda, or set model.precision to auto");
+        assertThat(ConfigurationFile.of("engine=cuda", "model.precision=fp8").opened())
+                .isEqualTo("cuda-fp8");
+        assertThat(ConfigurationFile.of("engine=cuda").opened()).isEqualTo("cuda");
+        for (String setting : List.of("model.mlp=gelu", "model.norm=layer")) {
+            assertThatThrownBy(() -> ConfigurationFile.of("model.precision=fp8", setting))
+                    .hasMessageContaining(
+                            "model.precision is fp8, which takes mlp relu-squared, norm rms and no bias only");
+        }
     }
 
     /** What is computed again is what was kept. */
