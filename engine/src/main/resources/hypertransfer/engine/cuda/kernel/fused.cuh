@@ -1,5 +1,5 @@
-// y = x w^T or y = x w in bfloat16, or x w^T in eight bits, on compute capability 9.0, with what follows the product done before y is written: heads'
-// norms and rotary embedding, relu squared, the slope of relu squared, or softmax's powers and their sums.
+// y = x w^T or y = x w in bfloat16, or x w^T in eight bits, on compute capability 9.0, with what follows the product done before y
+// is written: heads' norms and rotary embedding, relu squared, the slope of relu squared, or softmax's powers and their sums.
 //
 // A block takes tiles of ROWS x COLUMNS of y in turn. One thread starts the copies of STAGES tiles of x and w ahead; two warp
 // groups multiply, each 64 rows. Every number of y is one sum in the order of k, so its bits do not depend on the card.
@@ -12,9 +12,10 @@ static_assert(BYTES >= 1024 + STAGES * STAGE + GROUPS * Y_BYTES + 8 * (2 * STAGE
 static_assert(ROWS == 64 * GROUPS && COLUMNS == 256 && COLUMNS % D == 0, "a warp group's product is 64 x 256");
 
 // What follows the product. `before` is called when a tile begins, `all` when its sums are there, `each` for every two units of 8
-// columns that are about to be written, or `pairs` for two neighbours of each in eight bits, with those of s. A kind with EXTRA reads a tile of the map `s`, which lies where y's tile will be written
-// and which the warps that have nothing else to do `prepare`. Tiles follow each other down the columns of
-// a band of BAND rows of tiles, so that those of one moment share what they read of x and of w. OUT is the format of y.
+// columns that are about to be written, in eight bits `pairs` for two neighbours of each, with those of s. A kind with EXTRA reads a
+// tile of the map `s`, which lies where y's tile will be written and which, in bfloat16, the warps that have nothing else to do
+// `prepare`. Tiles follow each other down the columns of a band of BAND rows of tiles, so that those of one moment share what they
+// read of x and of w. OUT is the format of y.
 enum { BFLOAT16, E4M3, E5M2 };
 struct ReluSquared {
     static constexpr bool EXTRA = false;
@@ -191,8 +192,8 @@ template <bool F> struct Bfloat16 { // w (N,K) if FLIPPED or (K,N)
     static __device__ __forceinline__ void step(float (&c)[TILES][4], u64 a, u64 b, int add) { multiply<F>(c, a, b, add); }
 };
 
-// x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K counts pairs of bytes. K is a multiple of 64 and at least 128, N a multiple of 64; what lies past
-// the last row or column is zeros on the way in and left out on the way back.
+// x (M,K), w (N,K) if FLIPPED or (K,N), y and s (M,N). K counts pairs of bytes, is a multiple of 64 and at least 128, N is a multiple
+// of 64; what lies past the last row or column is zeros on the way in and left out on the way back.
 template <typename In, typename After> __device__ __forceinline__ void product(
         const Map* x, const Map* w, const Map* y, const Map* s, int M, int N, int K, After after) {
     constexpr bool FLIPPED = In::FLIPPED, EIGHT = After::OUT != BFLOAT16;
