@@ -61,6 +61,11 @@ public interface Engine extends AutoCloseable {
         return Optional.empty();
     }
 
+    /** Multiplications and additions per second that its products could reach by the maker's word; 0 where that is not known. */
+    default double peak() {
+        return 0;
+    }
+
     // ------------------------------------------------------------------ memory
 
     /** Waits for all that was asked before. Nothing to do where an operation is done when it returns. */

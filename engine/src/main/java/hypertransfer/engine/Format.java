@@ -5,7 +5,9 @@ public enum Format {
     FLOAT64,
     FLOAT32,
     /** The upper half of a float32: eight significant bits. */
-    BF16;
+    BF16,
+    /** {@link #BF16}, except that products take operands of eight bits, see {@link Fp8}. */
+    FP8;
 
     /** As many bits of mantissa as the widest format has. */
     public static final int FULL_GRID = 53;

@@ -54,7 +54,7 @@ public interface Layers {
 
     /**
      * On entry dh holds what later blocks sent to out; on return, what goes to h. dz = the gradient at z; where zr is
-     * null that is dh itself, and dz is not written.
+     * null that is dh itself, and dz is not written unless it has eight bits.
      */
     @Shapes("dy:N,C z?zr:N,C zr?:N,1 out:N,C norm dh:N,C dz?zr:N,C")
     void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz);

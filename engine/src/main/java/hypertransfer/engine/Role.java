@@ -21,6 +21,10 @@ public enum Role {
     STATE,
     /** What the forward pass leaves for the backward pass. */
     ACTIVATION,
+    /** The same where only products read it, and the slope of relu squared: of eight bits on {@link Format#FP8} engines. */
+    OPERAND,
+    /** The gradient at an activation where only products read it, likewise. */
+    OPERAND_GRADIENT,
     /** One number per row or head: a norm's factor, a logarithm, a loss. Never in a short format. */
     STATISTIC,
     /** What an engine needs for itself. */

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 public final class Operations {
     /** What is no operation on numbers: TransportsTest, PackTest and what opens and closes an engine are about it. */
     private static final List<String> OTHERS = List.of("""
-            await close commit decisions dims layers load motion name pack provenance remark replay separateWeights slice store
+            await close commit decisions dims layers load motion name pack peak provenance remark replay separateWeights slice store
             tensor transport unpack weights""".split("\\s+"));
 
     /**

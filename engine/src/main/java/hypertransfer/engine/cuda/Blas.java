@@ -22,7 +22,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/** Matrix products by cuBLASLt, planned at first use, or by {@link #decide}. Sums are in float32, without TF32. */
+/**
+ * Matrix products by cuBLASLt, planned at first use, or by {@link #decide}. Sums are in float32, without TF32. Of eight bits they are
+ * not the tensor cores' fast ones, which keep 14 bits: these are added to float32 after every 128 products.
+ */
 final class Blas implements AutoCloseable {
     static final long WORKSPACE_BYTES = 64L << 20;
 
@@ -151,7 +154,7 @@ final class Blas implements AutoCloseable {
         Plan plan = new Plan(
                 p.key(),
                 descriptor,
-                layout(p.in(), s.flipA() ? s.k() : s.m(), s.flipA() ? s.m() : s.k(), batch.count(), batch.a()),
+                layout(p.left(), s.flipA() ? s.k() : s.m(), s.flipA() ? s.m() : s.k(), batch.count(), batch.a()),
                 layout(p.in(), s.flipB() ? s.n() : s.k(), s.flipB() ? s.k() : s.n(), batch.count(), batch.b()),
                 layout(p.out(), s.m(), s.n(), batch.count(), batch.c()),
                 arena.allocate(Plans.ALGORITHM_BYTES, 8));

@@ -42,7 +42,8 @@ public final class CudaEngine implements Engine {
     private static final String NVRTC = "libnvrtc.so", LT = "libcublasLt.so";
 
     private final Dims dims;
-    private final Precision precision;
+    private final Precision precision; // of activations
+    private final boolean eight; // whether products take eight bits
     private final Device device;
     private final Kernels kernels;
     private final Blas blas;
@@ -73,9 +74,10 @@ public final class CudaEngine implements Engine {
             Supplier<Native> solver,
             Cache cache) {
         this.dims = dims;
-        this.precision = precision;
+        eight = precision == Precision.E4M3;
+        this.precision = precision.activations();
         this.solver = solver;
-        geometry = new Geometry(dims, precision);
+        geometry = new Geometry(dims, this.precision, eight);
         device = new Device(driver);
         storage = new Storage(device, dims, precision);
         graphs = new Graphs(device);
@@ -105,8 +107,9 @@ public final class CudaEngine implements Engine {
     public static String description() {
         try {
             Driver driver = Driver.open(0);
-            return "bf16 on " + driver.name() + ", "
-                    + (driver.capability() == Fused.CAPABILITY
+            boolean hopper = driver.capability() == Fused.CAPABILITY;
+            return (hopper ? "bf16 (and model.precision fp8) on " : "bf16 on ") + driver.name() + ", "
+                    + (hopper
                             ? "products fused with heads and activation, attention by wgmma (with the copy engine, and backward with five products,"
                                     + " where the sequence is a multiple of 128), Newton-Schulz's symmetric products by half"
                             : "products by cuBLASLt, attention by mma.sync");
@@ -117,7 +120,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public String name() {
-        return precision == Precision.BF16 ? "cuda" : "cuda-float32";
+        return eight ? "cuda-fp8" : precision == Precision.BF16 ? "cuda" : "cuda-float32";
     }
 
     @Override
@@ -127,7 +130,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public Format weights() {
-        return precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32;
+        return eight ? Format.FP8 : precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32;
     }
 
     @Override
@@ -141,6 +144,13 @@ public final class CudaEngine implements Engine {
                 ? Optional.of(
                         "attention runs on the plain kernels: the fast ones have no window and no shared key/value heads")
                 : Optional.empty();
+    }
+
+    /** Dense, on the tensor cores. Cards of these names have the same processor; those for slower slots have other names. */
+    @Override
+    public double peak() {
+        boolean known = device.driver().name().matches("NVIDIA (H200|H100 80GB HBM3)");
+        return !known || precision != Precision.BF16 ? 0 : eight ? 1979e12 : 989e12;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package hypertransfer.engine.cuda;
 
+import static hypertransfer.engine.cuda.kernel.DeviceTensor.eight;
 import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 
@@ -34,6 +35,7 @@ final class CudaLayers implements Layers {
     private final Fused fused; // null where the card or the sizes do not fit
     private final Blocks blocks; // the same
     private final Head head;
+    private final EightBits eight; // null where products take what there is
 
     CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
@@ -48,6 +50,7 @@ final class CudaLayers implements Layers {
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
+        eight = geometry.eight() ? EightBits.of(kernels, blas, geometry, scratch, fused) : null;
         uploadRotations(device);
     }
 
@@ -81,18 +84,30 @@ final class CudaLayers implements Layers {
 
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
+        if (eight(x)) {
+            eight.product(x, w, y);
+            return;
+        }
         // Row after row here is column after column there: y^T = w x^T.
         multiply(new Shape(true, false, w.rows(), x.rows(), x.cols()), w, x, 0, y);
     }
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        multiply(new Shape(false, false, w.cols(), dy.rows(), w.rows()), w, dy, 0, dx);
+        if (eight(dy)) {
+            eight.productInput(dy, w, dx);
+        } else {
+            multiply(new Shape(false, false, w.cols(), dy.rows(), w.rows()), w, dy, 0, dx);
+        }
     }
 
     @Override
     public void productWeight(Tensor dy, Tensor x, Tensor dw) {
-        multiply(new Shape(false, true, x.cols(), dy.cols(), x.rows()), x, dy, 1, dw);
+        if (eight(x)) {
+            eight.productWeight(dy, x, dw);
+        } else {
+            multiply(new Shape(false, true, x.cols(), dy.cols(), x.rows()), x, dy, 1, dw);
+        }
     }
 
     private void multiply(Shape shape, Tensor a, Tensor b, double keep, Tensor c) {
@@ -117,7 +132,7 @@ final class CudaLayers implements Layers {
 
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
-        Kernel kernel = norm.center() ? Kernel.LAYER_NORM : Kernel.ROW_NORM;
+        Kernel kernel = norm.center() ? Kernel.LAYER_NORM : eight(y) ? Kernel.ROW_NORM_8 : Kernel.ROW_NORM;
         kernels.launch(kernel, rows(h), h, z, zr, out, norm.gain(), y, norm.r(), h.rows());
     }
 
@@ -132,7 +147,9 @@ final class CudaLayers implements Layers {
     }
 
     private void throughNorm(Tensor dy, Tensor x, Norm norm, Tensor dh, Tensor dx, Tensor z, Tensor zr, Tensor dz) {
-        Kernel kernel = norm.center() ? Kernel.LAYER_NORM_BACKWARD : Kernel.ROW_NORM_BACKWARD;
+        Kernel kernel = norm.center()
+                ? Kernel.LAYER_NORM_BACKWARD
+                : eight(dz) ? Kernel.ROW_NORM_BACKWARD_8 : Kernel.ROW_NORM_BACKWARD;
         Launch shares = geometry.shares(x.rows(), x.cols());
         Tensor gain = norm.gain(), r = norm.r();
         kernels.launch(kernel, shares, dy, x, gain, r, dh, dx, z, zr, dz, scratch.partial, x.rows());
@@ -183,9 +200,16 @@ final class CudaLayers implements Layers {
     @Override
     public void attentionHeadsBackward(
             Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        boolean whole = blocks != null && eight(dqkv) == geometry.eight(); // blocks write what the network reads
+        if (eight(dqkv) && !whole) {
+            Tensor wide = eight.wide(dqkv);
+            attentionHeadsBackward(qkv, r, rule, o, lse, dO, wide);
+            eight.round(wide, dqkv);
+            return;
+        }
         long delta = scratch.delta, turns = scratch.rotary;
         Flash flash = kernels.flash().orElse(null);
-        if (blocks != null) {
+        if (whole) {
             blocks.backward(qkv, r, rule, o, lse, dO, dqkv);
             return;
         }
@@ -212,8 +236,10 @@ final class CudaLayers implements Layers {
 
     @Override
     public void productHeads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        if (fused != null) {
-            fused.heads(x, w, qkv, r, rule);
+        if (eight(x)) {
+            eight.heads(x, w, qkv, r, rule);
+        } else if (fused != null) {
+            fused.heads(x, w, qkv, r, rule, 1);
         } else {
             Layers.super.productHeads(x, w, qkv, r, rule);
         }
@@ -221,8 +247,10 @@ final class CudaLayers implements Layers {
 
     @Override
     public void productActivation(Tensor x, Tensor w, Tensor f, Tensor s, Nonlinearity kind) {
-        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
-            fused.reluSquared(x, w, s);
+        if (eight(x)) {
+            eight.reluSquared(x, w, s);
+        } else if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.reluSquared(x, w, s, 1);
         } else {
             Layers.super.productActivation(x, w, f, s, kind);
         }
@@ -231,8 +259,10 @@ final class CudaLayers implements Layers {
     @Override
     public void productActivationBackward(
             Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
-        if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
-            fused.slope(dy, w, s, df);
+        if (eight(dy)) {
+            eight.slope(dy, w, s, df);
+        } else if (fused != null && kind == Nonlinearity.RELU_SQUARED) {
+            fused.slope(dy, w, s, df, 1);
         } else {
             Layers.super.productActivationBackward(dy, w, f, s, ds, df, kind);
         }
@@ -260,11 +290,19 @@ final class CudaLayers implements Layers {
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        head.run(x, w, losses, scale, dx, dw);
+        if (eight(x)) {
+            eight.head(x, w, feed.targets(), losses, scale, dx, dw);
+        } else {
+            head.run(x, w, losses, scale, dx, dw);
+        }
     }
 
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
+        if (eight(x)) {
+            eight.logits(x, row, w);
+            return head.logits(w);
+        }
         return head.logits(x, row, w);
     }
 }

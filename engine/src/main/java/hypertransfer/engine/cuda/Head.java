@@ -70,7 +70,7 @@ record Head(
     private void softmaxPowers(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
         long at = 4L * from, target = scratch.target + at, top = scratch.top + at, token = tokens.targets() + at;
         long loss = pointer(losses) + at, sums = scratch.powers, e = scratch.logits, r = scratch.factors;
-        fused.powers(x, rows, w, e, top, sums);
+        fused.powers(x, rows, w, e, top, sums, 1);
         Launch lines = geometry.lines(rows);
         Object[] words = {sums, target, top, token, loss, scale, x, e, r, scratch.scaled, gradient, rows};
         kernels.launch(Kernel.HEAD_LOSS, lines, words);
@@ -80,6 +80,11 @@ record Head(
     double[] logits(Tensor x, int row, Tensor w) {
         long at = pointer(x) + (long) row * x.cols() * x.numberBytes();
         kernels.launch(Kernel.LOGITS, geometry.logits(), at, w, scratch.row);
+        return logits(w);
+    }
+
+    /** Those that were left in scratch. */
+    double[] logits(Tensor w) {
         return storage.read(scratch.row, Precision.FLOAT32, w.rows());
     }
 }

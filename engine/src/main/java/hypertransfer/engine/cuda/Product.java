@@ -5,7 +5,7 @@ import hypertransfer.engine.cuda.kernel.Precision;
 /**
  * {@code D = alpha op(A) op(B) + beta C}, column after column as cuBLAS has it, each matrix without gaps.
  *
- * @param in the format of A and B
+ * @param in the format of A and B; where B is E5M2, A is E4M3
  * @param out the format of C and D
  * @param batch several such products, one after the other
  * @param alignment bytes that every matrix's start is a multiple of
@@ -39,6 +39,11 @@ record Product(Shape shape, Precision in, Precision out, Batch batch, int alignm
             bits |= address;
         }
         return (int) Long.lowestOneBit(bits);
+    }
+
+    /** The format of A. */
+    Precision left() {
+        return in == Precision.E5M2 ? Precision.E4M3 : in;
     }
 
     /** Multiplications and additions. */

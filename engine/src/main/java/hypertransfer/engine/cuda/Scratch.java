@@ -44,6 +44,9 @@ final class Scratch {
     /** Rows of the head's input times their factors, (chunk, C). */
     final long scaled;
 
+    /** Of eight bits: a weight and its transpose, a gradient's and an operand's transposes, and the gradient at a chunk's logits. */
+    final long weight, weightTurned, gradientTurned, operandTurned, dlogits;
+
     final int chunk;
     private final long base;
     private long end;
@@ -66,12 +69,20 @@ final class Scratch {
         schulzBytes = SCHULZ_BATCH * (2 * aligned(4 * matrix) + 2 * aligned(4 * side * side));
         schulz = take(schulzBytes);
         chunk = chunk(dims, precision);
-        logits = take(Math.max((long) chunk * dims.V() * precision.bytes, Blocks.scratch(dims, precision)));
+        int bytes = precision.activations().bytes;
+        long QD = (long) dims.Q() * dims.D(), wide = Math.max(dims.F(), QD), own = precision.bytes == 1 ? 1 : 0;
+        long kept = Math.max(Blocks.scratch(dims, precision.activations()), own * 2 * dims.N() * QD);
+        logits = take(Math.max((long) chunk * dims.V() * bytes, kept));
         target = take(4L * dims.N());
         top = take(4L * dims.N());
         powers = take(4L * chunk * Fused.sums(dims));
         factors = take(4L * chunk);
-        scaled = take((long) chunk * dims.C() * precision.bytes);
+        scaled = take((long) chunk * dims.C() * bytes);
+        weight = take(own * Math.max(dims.V(), wide) * dims.C());
+        weightTurned = take(own * Math.max(dims.V(), wide) * dims.C());
+        gradientTurned = take(own * Math.max((long) chunk * dims.V(), dims.N() * wide));
+        operandTurned = take(own * dims.N() * Math.max(dims.C(), dims.F()));
+        dlogits = take(own * chunk * dims.V());
     }
 
     private long take(long bytes) {
@@ -84,14 +95,18 @@ final class Scratch {
         return end - base;
     }
 
-    /** Rows of logits held at once: halves of the micro-batch while they are too large, then what fits. */
+    /**
+     * Rows of logits held at once: halves of the micro-batch while they are too large, then what fits. Of eight bits twice as many,
+     * in whole tiles, so that the gradient of the head is added to half as often.
+     */
     static int chunk(Dims dims, Precision precision) {
         long row = (long) dims.V() * precision.bytes;
         int rows = dims.N();
         while (rows * row > LOGITS_BYTES && rows % 256 == 0) {
             rows /= 2;
         }
-        return (int) Math.min(rows, Math.max(1, LOGITS_BYTES / row));
+        int least = precision.bytes == 1 ? Fused.EIGHT_SIDE : 1;
+        return (int) Math.min(rows, Math.max(1, LOGITS_BYTES / row / least) * least);
     }
 
     static long aligned(long bytes) {

@@ -2,6 +2,7 @@ package hypertransfer.engine.cuda;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Fp8.Grid;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
@@ -11,10 +12,12 @@ import hypertransfer.engine.cuda.kernel.Precision;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /** The tensors of an engine: declared, then placed, in one piece of the card's memory per role. */
 final class Storage {
@@ -40,7 +43,9 @@ final class Storage {
 
     static Precision format(Role role, Precision precision) {
         return switch (role) {
-            case WEIGHT, ACTIVATION, SCRATCH -> precision;
+            case WEIGHT, ACTIVATION, SCRATCH -> precision.activations();
+            case OPERAND -> precision;
+            case OPERAND_GRADIENT -> precision == Precision.E4M3 ? Precision.E5M2 : precision;
             case GAIN, STATISTIC, MASTER, GRADIENT, HIDDEN_GRADIENT, STATE -> Precision.FLOAT32;
             case EXACT_MASTER -> Precision.FLOAT64;
         };
@@ -94,7 +99,7 @@ final class Storage {
         DeviceTensor to = (DeviceTensor) tensor;
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
-            to.format().encode(values, host);
+            to.format().encode(scaled(values, to.format(), 1), host);
             device.upload(host, to.pointer(), host.byteSize());
             device.synchronize();
         }
@@ -109,8 +114,18 @@ final class Storage {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
             device.download(pointer, host, host.byteSize());
-            return format.decode(host, count);
+            return scaled(format.decode(host, count), format, -1);
         }
+    }
+
+    /** By the power of two of a format of eight bits, or back. */
+    private double[] scaled(double[] values, Precision format, int sign) {
+        if (format.bytes > 1) {
+            return values;
+        }
+        Role role = format == Precision.E4M3 ? Role.OPERAND : Role.OPERAND_GRADIENT;
+        int exponent = sign * Grid.of(role, dims).exponent();
+        return Arrays.stream(values).map(x -> Math.scalb(x, exponent)).toArray();
     }
 
     /**
@@ -153,8 +168,9 @@ final class Storage {
     /** Activations, statistics and scratch grow with the batch, the rest does not. 0 where nothing fits. */
     static int largestBatch(Memory memory, long free, Dims dims, Precision precision, long matrix, long side) {
         long own = new Scratch(0, dims, precision, matrix, side).bytes();
-        long growing = memory.bytes().getOrDefault(Role.ACTIVATION, 0L)
-                + memory.bytes().getOrDefault(Role.STATISTIC, 0L)
+        long growing = Stream.of(Role.ACTIVATION, Role.STATISTIC, Role.OPERAND, Role.OPERAND_GRADIENT)
+                        .mapToLong(role -> memory.bytes().getOrDefault(role, 0L))
+                        .sum()
                 + memory.bytes().get(Role.SCRATCH)
                 - own;
         long fixed = memory.total() - growing - own;

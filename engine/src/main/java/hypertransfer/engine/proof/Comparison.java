@@ -2,6 +2,7 @@ package hypertransfer.engine.proof;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Role;
@@ -23,6 +24,14 @@ public final class Comparison {
             new Dims(1, 384, 128, 128, 61), // whole tiles: attention's backward pass with five products
             new Dims(2, 70, 48, 8, 37, 2, 20, 33), // shared keys, a narrow MLP and a window
             new Dims(1, 100, 320, 64, 61, 1, 680, 100)); // hidden matrices of several tiles
+
+    private static final List<Dims> FP8_SIZES =
+            List.of(new Dims(2, 128, 256, 128, 640), new Dims(3, 128, 384, 64, 384, 6, 640, 128));
+
+    /** Those that an engine with weights of this format takes. */
+    public static List<Dims> sizes(Format weights) {
+        return weights == Format.FP8 ? FP8_SIZES : SIZES;
+    }
 
     private final Pair pair;
     private final int N, T, C, D, V, Q, F;
@@ -59,7 +68,8 @@ public final class Comparison {
             comparison.block(true);
             comparison.block(false);
             comparison.others();
-            comparison.fused();
+            comparison.fused("", "y", "s", "dy", "ds", "dqkv");
+            comparison.operands();
             return pair.results();
         }
     }
@@ -94,6 +104,11 @@ public final class Comparison {
                 .tensor(Role.HIDDEN_GRADIENT, "dw", Q * D, C)
                 .tensor(Role.WEIGHT, "wide", F, C)
                 .tensor(Role.HIDDEN_GRADIENT, "dwide", F, C)
+                .tensor(Role.OPERAND, "x8", N, C)
+                .tensor(Role.OPERAND, "s8", N, F)
+                .tensor(Role.OPERAND_GRADIENT, "dz8", N, C)
+                .tensor(Role.OPERAND_GRADIENT, "df8", N, F)
+                .tensor(Role.OPERAND_GRADIENT, "dqkv8", N, Q * D)
                 .commit();
     }
 
@@ -113,47 +128,68 @@ public final class Comparison {
                         s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), 0, null, null))
                 .same(C, "losses");
         for (double scale : new double[] {0, 1.0 / N}) {
-            String name = scale == 0 ? "head at scale 0" : "head";
-            pair.run(name, s -> s.layers().head(s.t("y"), s.t("words"), s.t("losses"), scale, s.t("dx"), s.t("dwords")))
-                    .same(C, "losses")
-                    .same(C + V, "dx")
-                    .same(C + N, "dwords");
+            head(scale == 0 ? "head at scale 0" : "head", "y", scale);
         }
-        pair.numbers("logits", C, s -> s.layers().logits(s.t("y"), N - 1, s.t("words")))
-                .numbers("sum", 1, s -> new double[] {s.engine().sum(s.t("losses"))})
+        pair.numbers("sum", 1, s -> new double[] {s.engine().sum(s.t("losses"))})
                 .numbers("sum of activations", 1, s -> new double[] {s.engine().sum(s.t("f"))});
     }
 
+    private void head(String name, String x, double scale) {
+        pair.run(name, s -> s.layers().head(s.t(x), s.t("words"), s.t("losses"), scale, s.t("dx"), s.t("dwords")))
+                .same(C, "losses")
+                .same(C + V, "dx")
+                .same(C + N, "dwords")
+                .numbers(name.replace("head", "logits"), C, s -> s.layers().logits(s.t(x), N - 1, s.t("words")));
+    }
+
     /** Two operations at once: a product and what follows it, attention and heads. */
-    private void fused() {
+    private void fused(String in, String x, String activation, String dy, String df, String dqkv) {
         Nonlinearity kind = Nonlinearity.RELU_SQUARED;
         HeadRule rule = new HeadRule(true, true, true);
-        pair.fill("y", 1)
+        pair.fill(x, 1)
                 .fill("w", Math.sqrt(3.0 / C)) // so that sums of C products are about 1
-                .run("productHeads", s -> s.layers().productHeads(s.t("y"), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
+                .run("productHeads" + in, s -> s.layers().productHeads(s.t(x), s.t("w"), s.t("qkv"), s.t("rqkv"), rule))
                 .same(C, "qkv", "rqkv")
-                .run("attention", s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
+                .run("attention" + in, s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
                 .same(T, "o", "lse")
                 .run(
-                        "attentionHeadsBackward",
+                        "attentionHeadsBackward" + in,
                         s -> s.layers()
                                 .attentionHeadsBackward(
-                                        s.t("qkv"), s.t("rqkv"), rule, s.t("o"), s.t("lse"), s.t("dO"), s.t("dqkv")))
-                .same(T, "dqkv")
+                                        s.t("qkv"), s.t("rqkv"), rule, s.t("o"), s.t("lse"), s.t("dO"), s.t(dqkv)))
+                .same(T, dqkv)
                 .run(
-                        "productActivation",
-                        s -> s.layers().productActivation(s.t("y"), s.t("wide"), s.t("f"), s.t("s"), kind))
-                .same(C, "s")
-                .run("product before", s -> s.layers().product(s.t("y"), s.t("wide"), s.t("f")))
+                        "productActivation" + in,
+                        s -> s.layers().productActivation(s.t(x), s.t("wide"), s.t("f"), s.t(activation), kind))
+                .same(C, activation)
+                .run("product before" + in, s -> s.layers().product(s.t(x), s.t("wide"), s.t("f")))
                 .same(C, "f") // which productActivation may leave as it was
-                .run("activation before", s -> s.layers().activation(s.t("f"), null, s.t("s"), kind))
-                .same(F, "s")
                 .run(
-                        "productActivationBackward",
+                        "productActivationBackward" + in,
                         s -> s.layers()
                                 .productActivationBackward(
-                                        s.t("dy"), s.t("narrow"), s.t("f"), s.t("s"), s.t("ds"), s.t("ds"), kind))
-                .same(C, "ds");
+                                        s.t(dy), s.t("narrow"), s.t("f"), s.t(activation), s.t(df), s.t(df), kind))
+                .same(C, df);
+    }
+
+    /** What an engine may hold in eight bits, with gradients as large as those of a mean over tokens. */
+    private void operands() {
+        for (String gradient : List.of("dy", "dh", "dO", "dqkv8")) {
+            pair.fill(gradient, 1.0 / N);
+        }
+        pair.fill("narrow", Math.sqrt(3.0 / F))
+                .fill("h", 1)
+                .fill("x8", 1)
+                .run("productInput operand", s -> s.layers().productInput(s.t("dqkv8"), s.t("w"), s.t("dx")))
+                .same(Q * D, "dx")
+                .run("productWeight operand", s -> s.layers().productWeight(s.t("dqkv8"), s.t("x8"), s.t("dw")))
+                .same(N, "dw");
+        head("head operand", "x8", 1.0 / N);
+        norms(" operand M2", false, false, "x8", "dz8");
+        norms(" operand M1", true, false, "x8", "dz8");
+        fused(" operand", "x8", "s8", "dz8", "df8", "dqkv8");
+        pair.run("product operand", s -> s.layers().product(s.t("s8"), s.t("narrow"), s.t("y")))
+                .same(F, "y");
     }
 
     private void products() {
@@ -172,7 +208,7 @@ public final class Comparison {
     /** What a block does between products, in M1, which has post norms, and in M2, which has none. */
     private void block(boolean post) {
         String in = post ? " M1" : " M2";
-        norms(in, post, false);
+        norms(in, post, false, "y", "dz");
         activation(in, post, Nonlinearity.RELU_SQUARED, "f", "fr", "s");
         pair.fill("qkv", 1) // products of random numbers would make attention look at one key only
                 .run("attention" + in, s -> s.layers().attention(s.t("qkv"), s.t("o"), s.t("lse")))
@@ -188,7 +224,7 @@ public final class Comparison {
     private void others() {
         for (boolean post : new boolean[] {true, false}) {
             if (C > 2) { // of two numbers a LayerNorm leaves the sign only, and its gradient is rounding
-                norms(post ? " layer M1" : " layer", post, true);
+                norms(post ? " layer M1" : " layer", post, true, "y", "dz");
             }
             activation(post ? " gelu M1" : " gelu", post, Nonlinearity.GELU, "f", "fr", "s");
             activation(post ? " swiglu M1" : " swiglu", post, Nonlinearity.SWIGLU, "gated", "rgated", "dgated");
@@ -204,22 +240,22 @@ public final class Comparison {
         heads(" values only", new HeadRule(false, true, false));
     }
 
-    private void norms(String in, boolean post, boolean center) {
-        pair.run("norm" + in, s -> s.layers().norm(s.t("h"), s.norm(center), s.t("y")))
-                .same(C, "y", "r")
+    private void norms(String in, boolean post, boolean center, String y, String dz) {
+        pair.run("norm" + in, s -> s.layers().norm(s.t("h"), s.norm(center), s.t(y)))
+                .same(C, y, "r")
                 .run("normBackward" + in, s -> s.layers().normBackward(s.t("dy"), s.t("h"), s.norm(center), s.t("dx")))
                 .same(C, "dx")
                 .same(N, "dgain")
                 .run("residualNorm" + in, s -> {
                     Tensor zr = post ? s.t("zr") : null;
-                    s.layers().residualNorm(s.t("h"), s.t("z"), zr, s.t("out"), s.norm(center), s.t("y"));
+                    s.layers().residualNorm(s.t("h"), s.t("z"), zr, s.t("out"), s.norm(center), s.t(y));
                 })
-                .same(C, "zr", "out", "y", "r")
+                .same(C, "zr", "out", y, "r")
                 .run("residualNormBackward" + in, s -> {
                     Tensor dy = s.t("dy"), zr = post ? s.t("zr") : null, out = s.t("out");
-                    s.layers().residualNormBackward(dy, s.t("z"), zr, out, s.norm(center), s.t("dh"), s.t("dz"));
+                    s.layers().residualNormBackward(dy, s.t("z"), zr, out, s.norm(center), s.t("dh"), s.t(dz));
                 })
-                .same(C, "dh", "dz")
+                .same(C, "dh", dz)
                 .same(N, "dgain");
     }
 

@@ -59,7 +59,7 @@ final class Pair implements AutoCloseable {
 
     /** The engine must be fresh; it is closed with this. */
     Pair(Engine engine) {
-        this(engine, Checked.of(new ReferenceEngine(engine.dims())));
+        this(engine, Checked.of(new ReferenceEngine(engine.dims(), engine.weights())));
     }
 
     /** Beside another engine than the reference. */

@@ -41,6 +41,9 @@ public record Result(String operation, String tensor, double error, double round
         /** A rounding that falls the other way is half a percent of a number, so that bfloat16 is compared loosely. */
         private static final double BFLOAT16 = 2e-2;
 
+        /** Of eight bits as well: a rounding that falls the other way is up to an eighth or a quarter of a number. */
+        private static final double EIGHT_BITS = 3e-2;
+
         /** What an engine whose weights have this format must reach. */
         public static Tolerance of(Format weights) {
             return new Tolerance(
@@ -48,6 +51,7 @@ public record Result(String operation, String tensor, double error, double round
                         case FLOAT64 -> 1e-12;
                         case FLOAT32 -> 1e-5;
                         case BF16 -> BFLOAT16;
+                        case FP8 -> EIGHT_BITS;
                     },
                     Double.POSITIVE_INFINITY);
         }

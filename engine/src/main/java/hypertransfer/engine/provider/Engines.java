@@ -47,6 +47,14 @@ public final class Engines {
                     true,
                     () -> "",
                     ReferenceEngine::new),
+            new Kind("cuda-fp8", Format.FP8, () -> "fp8", false, CudaEngine::missing, cuda(Precision.E4M3)),
+            new Kind(
+                    "reference-fp8",
+                    Format.FP8,
+                    () -> "a model of fp8 in double precision",
+                    false,
+                    () -> "",
+                    dims -> new ReferenceEngine(dims, Format.FP8)),
             new Kind(
                     "cuda-float32",
                     Format.FLOAT32,
@@ -126,6 +134,14 @@ public final class Engines {
     /** The format of an engine's weights and activations, without opening it. */
     public static Format weights(String name) {
         return find(KINDS, name).weights;
+    }
+
+    /** The engine of this name whose products are in eight bits. */
+    public static String fp8(String name) {
+        if (KINDS.stream().noneMatch(kind -> kind.name.equals(name + "-fp8"))) {
+            throw new EngineException("engine " + name + " has no fp8; take cuda, or set model.precision to auto");
+        }
+        return name + "-fp8";
     }
 
     /** The engine that computes in float32 at least, on the same hardware: for proof. */

@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Fp8.Grid;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Memory;
 import hypertransfer.engine.Motion;
@@ -19,22 +20,30 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The oracle: double precision, one thread, loops that read like the formulas.
+ * The oracle: double precision, one thread, loops that read like the formulas. As a model of an engine in {@link Format#FP8} it
+ * rounds what that one holds in eight bits, and the weights of products with it, and nothing else.
  */
 public final class ReferenceEngine implements Engine, Layers {
     private final Dims dims;
+    private final boolean eight;
     private final Map<Role, List<Array>> declared = new EnumMap<>(Role.class);
     private final ReferenceMotion motion = new ReferenceMotion();
     private int[] inputs;
     private int[] targets;
 
     public ReferenceEngine(Dims dims) {
+        this(dims, Format.FLOAT64);
+    }
+
+    /** As the model of an engine with this format. */
+    public ReferenceEngine(Dims dims, Format format) {
         this.dims = dims;
+        eight = format == Format.FP8;
     }
 
     @Override
     public String name() {
-        return "reference";
+        return eight ? "reference-fp8" : "reference";
     }
 
     @Override
@@ -44,14 +53,14 @@ public final class ReferenceEngine implements Engine, Layers {
 
     @Override
     public Format weights() {
-        return Format.FLOAT64;
+        return eight ? Format.FP8 : Format.FLOAT64;
     }
 
     // ------------------------------------------------------------------ memory
 
     @Override
     public Tensor tensor(Role role, String name, int rows, int cols) {
-        Array array = new Array(name, rows, cols);
+        Array array = new Array(name, rows, cols, eight ? Grid.of(role, dims) : null);
         declared.computeIfAbsent(role, r -> new ArrayList<>()).add(array);
         return array;
     }
@@ -143,9 +152,15 @@ public final class ReferenceEngine implements Engine, Layers {
         }
     }
 
+    /** A weight as a product takes it that has the other operand in this form. */
+    private static Array beside(Array operand, Tensor w) {
+        Array own = (Array) w;
+        return operand.grid() == null || own.grid() != null ? own : own.on(Grid.weight(w.cols()));
+    }
+
     @Override
     public void product(Tensor x, Tensor w, Tensor y) {
-        Array a = (Array) x, b = (Array) w, c = (Array) y;
+        Array a = (Array) x, b = beside(a, w), c = (Array) y;
         for (int n = 0; n < x.rows(); n++) {
             ask();
             for (int out = 0; out < w.rows(); out++) {
@@ -156,7 +171,7 @@ public final class ReferenceEngine implements Engine, Layers {
 
     @Override
     public void productInput(Tensor dy, Tensor w, Tensor dx) {
-        Array a = (Array) dy, b = (Array) w, c = (Array) dx;
+        Array a = (Array) dy, b = beside(a, w), c = (Array) dx;
         for (int n = 0; n < dy.rows(); n++) {
             ask();
             Arrays.fill(c.data(), c.row(n), c.row(n + 1), 0);
@@ -196,6 +211,7 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public void norm(Tensor x, Norm norm, Tensor y) {
         Norms.forward((Array) x, norm, (Array) y);
+        ((Array) y).settle();
     }
 
     @Override
@@ -206,11 +222,16 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public void residualNorm(Tensor h, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor y) {
         Norms.residual((Array) h, (Array) z, (Array) zr, (Array) out, norm, (Array) y);
+        ((Array) y).settle();
     }
 
     @Override
     public void residualNormBackward(Tensor dy, Tensor z, Tensor zr, Tensor out, Norm norm, Tensor dh, Tensor dz) {
-        Norms.residualBackward((Array) dy, (Array) z, (Array) zr, (Array) out, norm, (Array) dh, (Array) dz);
+        Array to = (Array) dz;
+        Norms.residualBackward((Array) dy, (Array) z, (Array) zr, (Array) out, norm, (Array) dh, to);
+        if (to != null && to.grid() != null) {
+            to.write(read(zr == null ? dh : dz));
+        }
     }
 
     @Override
@@ -231,11 +252,36 @@ public final class ReferenceEngine implements Engine, Layers {
     @Override
     public void attentionBackward(Tensor qkv, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv, this::ask);
+        ((Array) dqkv).settle();
+    }
+
+    @Override
+    public void attentionHeadsBackward(
+            Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
+        Attention.backward(dims, (Array) qkv, (Array) lse, (Array) dO, (Array) dqkv, this::ask);
+        headsBackward(dqkv, qkv, r, rule);
+        ((Array) dqkv).settle();
+    }
+
+    /** In eight bits relu squared has the slope 2 sqrt(s). */
+    @Override
+    public void productActivationBackward(
+            Tensor dy, Tensor w, Tensor f, Tensor s, Tensor ds, Tensor df, Nonlinearity kind) {
+        Array to = (Array) df;
+        if (to.grid() == null) {
+            Layers.super.productActivationBackward(dy, w, f, s, ds, df, kind);
+            return;
+        }
+        productInput(dy, w, df);
+        double[] slope = read(s), d = to.read();
+        Arrays.setAll(d, i -> d[i] * 2 * Math.sqrt(slope[i]));
+        write(df, d);
     }
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
         Activation.forward((Array) f, (Array) fr, (Array) s, kind);
+        ((Array) s).settle();
     }
 
     @Override
@@ -245,10 +291,10 @@ public final class ReferenceEngine implements Engine, Layers {
 
     @Override
     public void head(Tensor x, Tensor w, Tensor losses, double scale, Tensor dx, Tensor dw) {
-        Array a = (Array) x, b = (Array) w, l = (Array) losses;
+        Array a = (Array) x, b = beside(a, w), l = (Array) losses;
         for (int n = 0; n < dims.N(); n++) {
             ask();
-            double[] logits = logits(x, n, w);
+            double[] logits = logits(a, n, b);
             double max = Arrays.stream(logits).max().getAsDouble();
             double[] powers =
                     Arrays.stream(logits).map(z -> StrictMath.exp(z - max)).toArray();
@@ -259,19 +305,25 @@ public final class ReferenceEngine implements Engine, Layers {
             }
             Array da = (Array) dx, db = (Array) dw;
             Arrays.fill(da.data(), da.row(n), da.row(n + 1), 0);
+            double exact = powers[targets[n]] / sum - 1, kept = round(exact), share = exact == 0 ? 1 : kept / exact;
             for (int v = 0; v < dims.V(); v++) {
-                double d = scale * (powers[v] / sum - (v == targets[n] ? 1 : 0));
+                double d = scale * (v == targets[n] ? kept : round(powers[v] / sum * share));
                 Rows.add(d, b.data(), b.row(v), da.data(), da.row(n), dims.C());
                 Rows.add(d, a.data(), a.row(n), db.data(), db.row(v), dims.C());
             }
         }
     }
 
+    /** A gradient at logits. The target's is as large as all others together: these follow its rounding, so that the sum stays 0. */
+    private double round(double d) {
+        return eight ? Grid.LOGITS.nearest(d) : d;
+    }
+
     @Override
     public double[] logits(Tensor x, int row, Tensor w) {
-        Array a = (Array) x, b = (Array) w;
-        double[] logits = new double[w.rows()];
-        Arrays.setAll(logits, v -> Rows.dot(a.data(), a.row(row), b.data(), b.row(v), x.cols()));
+        Array a = (Array) x, b = beside(a, w);
+        double[] logits = new double[b.rows()];
+        Arrays.setAll(logits, v -> Rows.dot(a.data(), a.row(row), b.data(), b.row(v), a.cols()));
         return logits;
     }
 

@@ -29,12 +29,20 @@ class CudaEngineTest {
         assertThat(CudaEngine.missing()).matches("|[^\n]*;[^\n]*");
     }
 
+    private static Format format(Precision precision) {
+        return switch (precision) {
+            case E4M3 -> Format.FP8;
+            case BF16 -> Format.BF16;
+            default -> Format.FLOAT32;
+        };
+    }
+
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT32", "BF16"})
+    @EnumSource(names = {"FLOAT32", "BF16", "E4M3"})
     void everyOperationAgreesWithTheReference(Precision precision) {
         needsCard();
-        Tolerance tolerance = Tolerance.of(precision == Precision.BF16 ? Format.BF16 : Format.FLOAT32);
-        for (Dims dims : Comparison.SIZES) {
+        Tolerance tolerance = Tolerance.of(format(precision));
+        for (Dims dims : Comparison.sizes(format(precision))) {
             assertThat(Comparison.run(d -> Checked.of(new CudaEngine(d, precision, 0)), dims))
                     .as("%s", dims)
                     .allMatch(tolerance::accepts);
@@ -43,10 +51,10 @@ class CudaEngineTest {
 
     /** {@code DryRunTest.noKernelIsWithoutATestOfItsBits} holds that these are all kernels. */
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT32", "BF16"})
+    @EnumSource(names = {"FLOAT32", "BF16", "E4M3"})
     void everyOperationHasTheSameBitsAgain(Precision precision) {
         needsCard();
-        for (Dims dims : Comparison.SIZES) {
+        for (Dims dims : Comparison.sizes(format(precision))) {
             assertThat(Twice.run(d -> Checked.of(new CudaEngine(d, precision, 0)), dims))
                     .as("%s", dims)
                     .allMatch(result -> result.error() == 0);

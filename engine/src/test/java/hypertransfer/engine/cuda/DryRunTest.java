@@ -6,12 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.Layers.HeadRule;
+import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Cache;
 import hypertransfer.engine.cuda.driver.Card;
+import hypertransfer.engine.cuda.driver.Driver;
 import hypertransfer.engine.cuda.driver.Launch;
 import hypertransfer.engine.cuda.kernel.Kernel;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -24,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -58,7 +62,8 @@ class DryRunTest {
         Set<String> hopper = Set.of("hopper", "fused", "head"),
                 plain = Set.of("attention", "attention_query", "attention_key", "attention_delta", "softmax");
         Set<String> expected = Arrays.stream(Kernel.values())
-                .filter(kernel -> !Set.of("flash", "blocks").contains(kernel.file))
+                .filter(kernel ->
+                        !Set.of("flash", "blocks", "rows8", "fused8", "eight").contains(kernel.file))
                 .filter(kernel ->
                         precision == Precision.BF16 ? !plain.contains(kernel.symbol()) : !hopper.contains(kernel.file))
                 .map(Kernel::symbol)
@@ -78,7 +83,63 @@ class DryRunTest {
                 card.launched.forEach(launched -> missing.remove(launched.kernel()));
             }
         }
+        for (Dims dims : Comparison.sizes(Format.FP8)) {
+            Twice.run(d -> Checked.of(engine(d, Precision.E4M3)), dims);
+            card.launched.forEach(launched -> missing.remove(launched.kernel()));
+        }
         assertThat(missing).isEmpty();
+    }
+
+    /** Operands are read as they lie in memory, 64 pairs of bytes wide; what is summed along tokens is transposed before. */
+    @Test
+    void productsOfEightBitsReadPairsOfBytes() {
+        Dims dims = Comparison.sizes(Format.FP8).getLast();
+        int N = dims.N(), C = dims.C(), F = dims.F();
+        try (CudaEngine engine = engine(dims, Precision.E4M3)) {
+            assertThat(engine.name()).isEqualTo("cuda-fp8");
+            Tensor x = engine.tensor(Role.OPERAND, "x", N, C), s = engine.tensor(Role.OPERAND, "s", N, F);
+            Tensor w = engine.tensor(Role.WEIGHT, "w", F, C), df = engine.tensor(Role.OPERAND_GRADIENT, "df", N, F);
+            Tensor dw = engine.tensor(Role.HIDDEN_GRADIENT, "dw", F, C);
+            engine.commit();
+            engine.layers().productActivation(x, w, null, s, Nonlinearity.RELU_SQUARED);
+            engine.layers().productWeight(df, x, dw);
+        }
+        assertThat(card.mapped).containsExactly(N + "x3 in 128x1", F + "x3 in 256x1", N + "x5 in 64x2");
+        assertThat(card.launched)
+                .extracting(Card.Launched::kernel)
+                .containsExactly("turn_8", "product_relu_squared_8", "turn_8", "turn_8");
+        assertThat(card.held()).isEmpty();
+    }
+
+    /** The maker's numbers, for the cards that they are known of. */
+    @ParameterizedTest
+    @CsvSource({"NVIDIA H200, 989, 1979, 0", "NVIDIA H100 80GB HBM3, 989, 1979, 0", "NVIDIA H100 PCIe, 0, 0, 0"})
+    void thePeakIsThatOfTheCardAndThePrecision(String name, double bf16, double fp8, double float32) {
+        Driver d = card.driver();
+        Driver named = new Driver(
+                d.functions(),
+                d.version(),
+                d.ordinal(),
+                d.uuid(),
+                name,
+                d.capability(),
+                d.shared(),
+                d.multiprocessors());
+        Map.of(Precision.BF16, bf16, Precision.E4M3, fp8, Precision.FLOAT32, float32)
+                .forEach((precision, peak) -> {
+                    Cache cache = new Cache(folder.resolve("cache"));
+                    try (CudaEngine engine = new CudaEngine(DIMS, precision, named, card, card, () -> card, cache)) {
+                        assertThat(engine.peak()).isEqualTo(peak * 1e12);
+                    }
+                });
+    }
+
+    @Test
+    void eightBitsAreRefusedWhereTheSizesDoNotFit() {
+        refused(() -> engine(new Dims(2, 100, 256, 128, 640), Precision.E4M3), "multiples of 128", "B=2, T=100");
+        refused(() -> engine(new Dims(2, 128, 256, 32, 640), Precision.E4M3), "heads of 64 or 128");
+        refused(() -> engine(new Dims(2, 128, 128, 128, 640), Precision.E4M3), "a width of 256 or more");
+        assertThat(card.held()).isEmpty();
     }
 
     /** Whole tiles of 128: three kernels, the last two on one block of threads per pair of blocks of rows. */

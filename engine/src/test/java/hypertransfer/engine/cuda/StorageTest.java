@@ -109,7 +109,7 @@ class StorageTest {
 
     @Test
     void theRoleAloneDecidesTheFormat() {
-        List<Role> narrow = List.of(Role.WEIGHT, Role.ACTIVATION, Role.SCRATCH);
+        List<Role> narrow = List.of(Role.WEIGHT, Role.ACTIVATION, Role.OPERAND, Role.OPERAND_GRADIENT, Role.SCRATCH);
         for (Role role : Role.values()) {
             assertThat(Storage.format(role, Precision.BF16))
                     .as(role.name())

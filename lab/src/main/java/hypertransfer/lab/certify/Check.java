@@ -39,7 +39,7 @@ record Check(
         Double turned) {
     /** On the bundled text: whether the sides have the same data is known without it. */
     private static final String SMALL = "engine=reference target=null from.run=null from.step=0 matrices.grid=0"
-            + " matrices.master=float64 model.recompute=false model.vocab=256 data.train=demo data.validation=demo";
+            + " matrices.master=float64 model.recompute=false model.precision=auto model.vocab=256 data.train=demo data.validation=demo";
 
     /**
      * The check of two sides with all rates multiplied by a number, on a network that takes a second. What is small

@@ -48,6 +48,11 @@ public final class Workload implements AutoCloseable {
         return inputs.length;
     }
 
+    /** {@link Engine#peak}. */
+    public double peak() {
+        return session.engine().peak();
+    }
+
     public Memory memory() {
         return session.memory();
     }

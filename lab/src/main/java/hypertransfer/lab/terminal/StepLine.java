@@ -30,6 +30,7 @@ public final class StepLine implements Watcher {
     private final boolean brief;
     private final TargetLosses target;
     private String title;
+    private double peak; // operations per second that all ranks could do, or 0
     private List<String> kinds = List.of(); // of each hidden matrix
     private Map<String, Double> turning = Map.of(); // the mean effective rate of each kind, as last logged
     private List<String> last = List.of(); // the fields of the last step
@@ -77,6 +78,7 @@ public final class StepLine implements Watcher {
         out.println(width.fold(
                 a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + steps, 4));
         Team team = session.team();
+        peak = team.size() * session.engine().peak();
         if (team.size() > 1) {
             out.println(team.ranks().label() + ", " + team.share().ownership().balance());
         }
@@ -110,6 +112,10 @@ public final class StepLine implements Watcher {
         }
         fields.add(String.format("%.0f ms", 1000 * seconds));
         fields.add(String.format("tok/s %,.0f", c.tokensPerStep() / seconds));
+        if (peak > 0) {
+            double operations = c.architecture().operations() * c.tokensPerStep() / seconds;
+            fields.add(String.format("%.1f%% of peak", 100 * operations / peak));
+        }
         fields.add("eta " + duration((c.steps() - done) * pace));
         turning.forEach((kind, rate) -> fields.add(String.format("%s turns %.2g", kind, rate)));
         if (live) {

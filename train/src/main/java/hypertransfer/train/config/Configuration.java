@@ -7,7 +7,10 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Layers.Nonlinearity;
+import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Ranks.Transport;
+import hypertransfer.train.Word;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Design;
@@ -54,7 +57,20 @@ public record Configuration(
             int batch,
             int accumulation,
             boolean recompute,
+            Precision precision,
             @JsonUnwrapped Design design) {}
+
+    /** Of products. */
+    public enum Precision implements Word {
+        /** The engine's own. */
+        AUTO,
+        FP8
+    }
+
+    /** The engine to open: the one chosen, or its like with products in eight bits. */
+    public String opened() {
+        return model.precision == Precision.AUTO ? engine : in("model", () -> Engines.fp8(engine));
+    }
 
     /**
      * Everything that is no hidden matrix.
@@ -174,6 +190,12 @@ public record Configuration(
     }
 
     Configuration check() {
+        Design design = model.design;
+        boolean plain = design.mlp() == Nonlinearity.RELU_SQUARED && design.norm() == Design.Norm.RMS && !design.bias();
+        if (model.precision == Precision.FP8 && !plain) {
+            throw new Refusal("model.precision is fp8, which takes mlp relu-squared, norm rms and no bias only;"
+                    + " set these, or model.precision to auto");
+        }
         in("model", () -> architecture().dims(model.batch));
         hidden();
         in("adamw", () -> adamw.check(steps));

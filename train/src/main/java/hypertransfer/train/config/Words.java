@@ -38,6 +38,7 @@ final class Words extends SimpleModule {
         word(ShapeFactor.class, "matrices.shape_factor");
         word(Matrices.Gradient.class, "matrices.gradient");
         word(Nonlinearity.class, "model.mlp");
+        word(Configuration.Precision.class, "model.precision");
         word(Design.Positions.class, "model.positions");
         word(Design.Norm.class, "model.norm");
         word(Transport.class, "ranks.transport");

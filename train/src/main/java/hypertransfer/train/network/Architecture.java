@@ -89,6 +89,15 @@ public record Architecture(
         return outlines().stream().mapToLong(Outline::size).sum();
     }
 
+    /**
+     * Multiplications and additions of a training step per token, as they are usually counted: six per number of a matrix that
+     * something is multiplied by, and six L T C for causal attention.
+     */
+    public double operations() {
+        long hidden = hidden().stream().mapToLong(Outline::size).sum();
+        return 6.0 * (hidden + (long) vocab * width) + 6.0 * layers * sequence * width;
+    }
+
     /** The name and shape of every parameter, in the order of {@link Parameters#all}. */
     public List<Outline> outlines() {
         List<Outline> all = new ArrayList<>();

@@ -117,6 +117,7 @@ public record Differences(Dims dims, String parameter, double error, double larg
                     case FLOAT64 -> 1e-6;
                     case FLOAT32 -> 1e-4;
                     case BF16 -> 0.1;
+                    case FP8 -> 0.3;
                 };
     }
 }

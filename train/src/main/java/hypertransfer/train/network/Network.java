@@ -54,7 +54,7 @@ public final class Network {
     private final Norm lastNorm;
     private final Tensor losses; // (N A,1), for each micro-batch of a step
     private final List<Tensor> microLosses = new ArrayList<>();
-    private final Tensor dh, dx, dz, dqkv, ds, df; // gradients: of the stream, of what is normed, of z and y, ...
+    private final Tensor dh, dx, dz, dy, dqkv, ds, df; // gradients: of the stream, of what is normed, of z, of y, ...
 
     /**
      * Declares what the passes need.
@@ -72,6 +72,9 @@ public final class Network {
         this.parameters = parameters;
         this.recompute = recompute;
         Dims dims = engine.dims();
+        boolean eight = engine.weights() == Format.FP8;
+        Role operand = eight ? Role.OPERAND : Role.ACTIVATION,
+                gradient = eight ? Role.OPERAND_GRADIENT : Role.ACTIVATION;
         int C = dims.C(),
                 QD = dims.Q() * dims.D(),
                 F = dims.F(),
@@ -83,7 +86,7 @@ public final class Network {
             String at = "blocks." + l + ".";
             Parameters.Block p = parameters.blocks.get(l);
             traces.add(new Trace(
-                    inside(Role.ACTIVATION, at, "a", C),
+                    inside(operand, at, "a", C),
                     norm(p.attnGain(), statistic(at + "ra", 1)),
                     inside(Role.ACTIVATION, at, "qkv", QD),
                     inside(Role.STATISTIC, at, "rqkv", dims.Q()),
@@ -92,16 +95,16 @@ public final class Network {
                     inside(Role.ACTIVATION, at, "z", C),
                     postNorm ? inside(Role.STATISTIC, at, "rz", 1) : null,
                     inside(Role.ACTIVATION, at, "middle", C),
-                    inside(Role.ACTIVATION, at, "m", C),
+                    inside(operand, at, "m", C),
                     norm(p.mlpGain(), inside(Role.STATISTIC, at, "rm", 1)),
                     inside(Role.ACTIVATION, at, "f", inputs * F),
                     postNorm && !cancels() ? inside(Role.STATISTIC, at, "rf", inputs) : null,
-                    inside(Role.ACTIVATION, at, "s", F),
+                    inside(operand, at, "s", F),
                     inside(Role.ACTIVATION, at, "y", C),
                     postNorm ? statistic(at + "ry", 1) : null,
                     activation(at + "end", C)));
         }
-        last = activation("last", C);
+        last = engine.tensor(operand, "last", dims.N(), C);
         lastNorm = norm(parameters.headGain, statistic("last.r", 1));
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {
@@ -110,8 +113,9 @@ public final class Network {
         dh = activation("dh", C);
         dx = activation("dx", C);
         dz = activation("dz", C);
-        dqkv = activation("dqkv", QD);
-        ds = activation("ds", F);
+        dy = eight ? engine.tensor(gradient, "dy", dims.N(), C) : postNorm ? dz : dh;
+        dqkv = engine.tensor(gradient, "dqkv", dims.N(), QD);
+        ds = engine.tensor(gradient, "ds", dims.N(), F);
         df = inputs == 1 ? ds : activation("df", inputs * F);
     }
 
@@ -121,7 +125,9 @@ public final class Network {
      * is left out where rounding is coarse and the engine can then finish the product and the activation in one pass.
      */
     private boolean cancels() {
-        return postNorm && design.mlp() == Nonlinearity.RELU_SQUARED && engine.weights() == Format.BF16;
+        return postNorm
+                && design.mlp() == Nonlinearity.RELU_SQUARED
+                && (engine.weights() == Format.BF16 || engine.weights() == Format.FP8);
     }
 
     /** The mean cross entropy of a micro-batch. */
@@ -254,8 +260,7 @@ public final class Network {
             block(l);
         }
         throughShift(dx, biasAfter(l));
-        layers.residualNormBackward(dx, t.y, t.ry, t.end, normAfter(l), dh, dz);
-        Tensor dy = postNorm ? dz : dh;
+        layers.residualNormBackward(dx, t.y, t.ry, t.end, normAfter(l), dh, dy);
         throughShift(dy, b.proj());
         layers.productWeight(dy, t.s, p.proj().gradient());
         if (b.fc() == null && t.rf == null) {
@@ -270,9 +275,10 @@ public final class Network {
         throughShift(dx, b.mlp());
 
         layers.residualNormBackward(dx, t.z, t.rz, t.middle, t.mlpNorm, dh, dz);
-        throughShift(dy, b.o());
-        layers.productWeight(dy, t.o, p.o().gradient());
-        layers.productInput(dy, p.o().weight(), dx);
+        Tensor through = postNorm ? dz : dh;
+        throughShift(through, b.o());
+        layers.productWeight(through, t.o, p.o().gradient());
+        layers.productInput(through, p.o().weight(), dx);
         if (heads.nothing()) {
             layers.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
         } else {

@@ -130,7 +130,7 @@ public record Session(
     }
 
     private static Engine engine(Configuration c) {
-        return Engines.open(c.engine(), c.architecture().dims(c.model().batch()));
+        return Engines.open(c.opened(), c.architecture().dims(c.model().batch()));
     }
 
     /** Draws the weights and starts the optimizer. */

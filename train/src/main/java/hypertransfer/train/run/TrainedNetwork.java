@@ -42,8 +42,13 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
      */
     public static TrainedNetwork load(Run run, Consumer<String> passedOver) {
         Configuration trained = run.configuration();
-        String engine = Engines.works(trained.engine()) ? trained.engine() : "auto";
-        Configuration c = ConfigurationFile.with(trained, "model.batch=1", "model.accumulation=1", "engine=" + engine);
+        boolean here = Engines.works(trained.engine());
+        Configuration c = ConfigurationFile.with(
+                trained,
+                "model.batch=1",
+                "model.accumulation=1",
+                "engine=" + (here ? trained.engine() : "auto"),
+                "model.precision=" + (here ? trained.model().precision().label() : "auto"));
         return new Checkpoints(run).newest(passedOver, (checkpoint, tensors) -> {
             Session session = Session.open(c, rules(run, trained, checkpoint));
             try {

@@ -80,6 +80,16 @@ class ConformanceTest {
         replayed.on("cpu", Format.FLOAT32);
     }
 
+    /** Rounding to eight bits moves losses by less than 2%, and not by nothing. */
+    @Test
+    void theModelOfEightBitsStaysNear() {
+        for (Golden golden : GOLDEN) {
+            Replayed first = new Replayed(golden, golden.sizes().cases().getFirst());
+            assertThat(first.on("reference-fp8", Format.FP8).largest(Quantity.LOSS))
+                    .isGreaterThan(1e-4);
+        }
+    }
+
     @Test
     void allEightModesAndBothDirectionsAreThere() {
         for (String direction : List.of("muon", "adam")) {

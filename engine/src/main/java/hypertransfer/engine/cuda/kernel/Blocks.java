@@ -83,7 +83,8 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
         int heads = dims.B() * dims.H();
         long rows = (long) dims.N() * dims.H(), stats = kept + kept(dims);
         boolean norm = rule.normQK(), turn = rule.rotary();
-        long[] from = map(qkv, SIDE), to = device.map(pointer(dqkv), dims.N(), dqkv.cols(), SIDE / 4, 1);
+        long[] from = map(qkv, SIDE),
+                to = device.map(pointer(dqkv), dims.N(), dqkv.cols() * dqkv.numberBytes() / 2, SIDE / 4, 1);
         kernels.launch(Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);
         kernels.queue(
                 Kernel.BACKWARD_KEY,

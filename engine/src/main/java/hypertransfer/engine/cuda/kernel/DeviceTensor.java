@@ -17,6 +17,11 @@ public record DeviceTensor(String name, int rows, int cols, Precision format, Wh
         this(name, rows, cols, format, new Whole(), 0);
     }
 
+    /** Whether it has eight bits per number. */
+    public static boolean eight(Tensor tensor) {
+        return tensor != null && tensor.numberBytes() == 1;
+    }
+
     public void place(long at) {
         whole.pointer = at;
     }

@@ -7,7 +7,9 @@ import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -18,6 +20,9 @@ import java.util.stream.Stream;
 public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
     /** Of the cards whose instructions it takes, 10 major + minor. */
     public static final int CAPABILITY = 90;
+
+    /** Of tiles of eight bits; all sides are multiples of it. */
+    public static final int EIGHT_SIDE = 128;
 
     static final int ROWS = 128, COLUMNS = 256, STAGES = 3, THREADS = 384;
     static final int PANEL = 64, PANELS = COLUMNS / PANEL; // what the copy engine moves, in columns
@@ -48,6 +53,18 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
                 && dims.F() % PANEL == 0;
     }
 
+    /** What keeps these sizes from products of eight bits; empty where nothing does. The arguments are those of {@link #fits}. */
+    static String missingEight(Dims dims, int target, int shared) {
+        boolean whole = IntStream.of(dims.N(), dims.C(), dims.F(), dims.V()).allMatch(size -> size % EIGHT_SIDE == 0);
+        return target != CAPABILITY
+                ? "fp8 needs a card of compute capability 9.0, such as an H100 or H200; set model.precision to auto"
+                : !fits(dims, Precision.BF16, target, shared) || !whole || dims.C() < 2 * EIGHT_SIDE
+                        ? "fp8 needs a vocabulary, a width of 256 or more, an MLP's width and tokens in a micro-batch that are"
+                                + " multiples of 128, heads of 64 or 128, no window and no shared key/value heads, and met "
+                                + dims + "; change these, or set model.precision to auto"
+                        : "";
+    }
+
     /** The numbers of this class, for its file. */
     static String constants() {
         return "constexpr int ROWS = %d, COLUMNS = %d, STAGES = %d, THREADS = %d, BYTES = %d;\n"
@@ -69,38 +86,55 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
         return dims.V() % PANEL == 0;
     }
 
-    /** qkv = heads(x w^T). */
-    public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule) {
-        kernels.queue(
-                Kernel.PRODUCT_HEADS,
-                launch(device),
-                Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS)),
-                Kernels.words(dims.N(), qkv.cols(), dims.C(), r, turns, rule.normQK(), rule.rotary(), rule.normV()));
+    /**
+     * qkv = heads(x w^T).
+     *
+     * @param by what undoes the scales of eight bits, here and below; not used in bfloat16
+     */
+    public void heads(Tensor x, Tensor w, Tensor qkv, Tensor r, HeadRule rule, double by) {
+        Stream<long[]> maps = Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(qkv, PANEL, PANELS));
+        boolean norm = rule.normQK(), turn = rule.rotary(), normV = rule.normV();
+        queue(Kernel.PRODUCT_HEADS, w, by, maps, dims.N(), qkv.cols(), steps(w), r, turns, norm, turn, normV);
     }
 
-    /** s = relu(x w^T)^2. */
-    public void reluSquared(Tensor x, Tensor w, Tensor s) {
+    /** s = relu(x w^T)^2; of eight bits relu(by x w^T)^2. */
+    public void reluSquared(Tensor x, Tensor w, Tensor s, double by) {
         Stream<long[]> maps = Stream.of(map(x, ROWS, 1), map(w, COLUMNS, 1), map(s, PANEL, PANELS));
-        kernels.queue(Kernel.PRODUCT_RELU_SQUARED, launch(device), maps, Kernels.words(dims.N(), dims.F(), dims.C()));
+        queue(Kernel.PRODUCT_RELU_SQUARED, w, by, maps, dims.N(), dims.F(), steps(w));
     }
 
-    /** df = dy w times the slope of relu squared where it is s. */
-    public void slope(Tensor dy, Tensor w, Tensor s, Tensor df) {
-        kernels.queue(
-                Kernel.PRODUCT_SLOPE,
-                launch(device),
-                Stream.of(map(dy, ROWS, 1), map(w, PANEL, PANELS), map(df, PANEL, PANELS), map(s, PANEL, PANELS)),
-                Kernels.words(dims.N(), dims.F(), dims.C()));
+    /** df = dy w times the slope of relu squared where it is s; of eight bits by sqrt(s) dy w, where w is given transposed. */
+    public void slope(Tensor dy, Tensor w, Tensor s, Tensor df, double by) {
+        long[] weights = DeviceTensor.eight(w) ? map(w, COLUMNS, 1) : map(w, PANEL, PANELS);
+        Stream<long[]> maps = Stream.of(map(dy, ROWS, 1), weights, map(df, PANEL, PANELS), map(s, PANEL, PANELS));
+        queue(Kernel.PRODUCT_SLOPE, w, by, maps, dims.N(), dims.F(), steps(dy));
     }
 
     /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
-    public void powers(long x, int rows, Tensor w, long e, long top, long sums) {
-        long[] from = device.map(x, rows, dims.C(), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
-        long[] words = Kernels.words(rows, dims.V(), dims.C(), top, sums);
-        kernels.queue(Kernel.PRODUCT_POWERS, launch(device), Stream.of(from, map(w, COLUMNS, 1), to), words);
+    public void powers(long x, int rows, Tensor w, long e, long top, long sums, double by) {
+        long[] from = device.map(x, rows, steps(w), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
+        Stream<long[]> maps = Stream.of(from, map(w, COLUMNS, 1), to);
+        queue(Kernel.PRODUCT_POWERS, w, by, maps, rows, dims.V(), steps(w), top, sums);
     }
 
+    /** The kernel, or where w has eight bits the one beside it, with one word more. */
+    private void queue(Kernel kernel, Tensor w, double by, Stream<long[]> maps, Object... words) {
+        boolean eight = DeviceTensor.eight(w);
+        long[] all = Arrays.copyOf(Kernels.words(words), words.length + (eight ? 1 : 0));
+        if (eight) {
+            all[words.length] = Double.doubleToRawLongBits(by);
+        }
+        kernels.queue(eight ? Kernel.valueOf(kernel + "_8") : kernel, launch(device), maps, all);
+    }
+
+    /** Of a row, in pairs of bytes. */
+    private static int steps(Tensor x) {
+        return x.cols() * x.numberBytes() / 2;
+    }
+
+    /** A panel is 128 bytes of a row, and boxes of what is written are as wide as a tile in any format. */
     private long[] map(Tensor tensor, int rows, int panels) {
-        return device.map(pointer(tensor), tensor.rows(), tensor.cols(), rows, panels);
+        int wide = Math.max(1, panels * tensor.numberBytes() / 2);
+        return device.map(pointer(tensor), tensor.rows(), steps(tensor), rows, wide);
     }
 }

@@ -2,13 +2,19 @@ package hypertransfer.engine.cuda.kernel;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Fp8.Grid;
+import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}. */
-public record Geometry(Dims dims, Precision precision) {
+/**
+ * How many blocks and threads the kernels run on. The kernels are compiled for the same numbers, see {@link #constants}.
+ *
+ * @param eight whether products take eight bits
+ */
+public record Geometry(Dims dims, Precision precision, boolean eight) {
     /** Tensors of one list launch; 48 bytes each, below the 4096 that a launch may carry. */
     public static final int MAX_LIST = 64;
     /** Words of a launch's list, whose unused places are zeros. */
@@ -56,12 +62,8 @@ public record Geometry(Dims dims, Precision precision) {
         boolean narrow = precision == Precision.BF16 || file.equals("symmetric"); // which has one text for all engines
         return "#define BF16 " + (narrow ? 1 : 0) + "\n"
                 + switch (file) {
-                    case "rows" ->
-                        constants("C", C, "F", F)
-                                + epsilon()
-                                + constants("THREADS", THREADS, "NARROW_VEC", vector(C), "NARROW_LANES", lanes(C))
-                                + constants("WIDE_VEC", vector(F), "WIDE_LANES", lanes(F))
-                                + constants("SHIFT_ROWS", SHIFT_ROWS, "COLUMN_ROWS", COLUMN_ROWS);
+                    case "rows" -> norms() + constants("F", F, "SHIFT_ROWS", SHIFT_ROWS, "COLUMN_ROWS", COLUMN_ROWS);
+                    case "rows8" -> norms() + scale(Role.OPERAND) + scale(Role.OPERAND_GRADIENT);
                     case "heads" ->
                         constants("T", T, "D", D, "H", H, "G", dims.G())
                                 + epsilon()
@@ -75,9 +77,10 @@ public record Geometry(Dims dims, Precision precision) {
                                 + constants("WARPS", WARPS, "DELTA_LANES", DELTA_LANES);
                     case "lists" -> constants("MAX_LIST", MAX_LIST, "SHARES", SHARES);
                     case "head" -> constants("C", C, "V", V, "VEC", vector(C)) + Fused.powers(dims);
-                    case "fused" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
+                    case "eight" -> constants("C", C, "V", V, "TURN_THREADS", THREADS) + Fused.powers(dims);
+                    case "fused", "fused8" -> network + epsilon() + Fused.constants() + Fused.powers(dims);
                     case "symmetric" -> Fused.constants();
-                    case "blocks" -> network + Blocks.constants();
+                    case "blocks" -> network + Blocks.constants() + scale(Role.OPERAND_GRADIENT);
                     default -> network;
                 };
     }
@@ -87,6 +90,19 @@ public record Geometry(Dims dims, Precision precision) {
         return IntStream.range(0, all.length / 2)
                 .mapToObj(i -> "constexpr int " + all[2 * i] + " = " + all[2 * i + 1] + ";\n")
                 .collect(Collectors.joining());
+    }
+
+    private String norms() {
+        int C = dims.C(), F = dims.F();
+        return constants("C", C, "THREADS", THREADS, "NARROW_VEC", vector(C), "NARROW_LANES", lanes(C))
+                + constants("WIDE_VEC", vector(F), "WIDE_LANES", lanes(F))
+                + epsilon();
+    }
+
+    /** What tensors of a role in eight bits are multiplied by, under the role's name; 0 where they have more. */
+    private String scale(Role role) {
+        float scale = eight ? Math.scalb(1f, Grid.of(role, dims).exponent()) : 0;
+        return "constexpr float " + role + " = " + scale + "f;\n";
     }
 
     private static String epsilon() {
@@ -156,6 +172,11 @@ public record Geometry(Dims dims, Precision precision) {
     int softmaxBytes(int shared) {
         long bytes = (long) dims.V() * precision.bytes;
         return vector(dims.V()) * precision.bytes == 16 && bytes <= shared / 2 - 4096 ? (int) bytes : 0;
+    }
+
+    /** A matrix of eight bits in tiles. */
+    public Launch turn(int rows, int cols) {
+        return new Launch(cols / Fused.EIGHT_SIDE, rows / Fused.EIGHT_SIDE, 1, THREADS, 1, 0);
     }
 
     /** One warp per row of so many. */

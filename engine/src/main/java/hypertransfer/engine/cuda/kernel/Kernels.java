@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 public final class Kernels {
     /** Files that need {@code wgmma.cuh} as {@code hopper} does, and the shared memory of their kernels. */
     private static final Map<String, Integer> WGMMA =
-            Map.of("fused", Fused.BYTES, "symmetric", Fused.BYTES, "blocks", Blocks.BYTES);
+            Map.of("fused", Fused.BYTES, "fused8", Fused.BYTES, "symmetric", Fused.BYTES, "blocks", Blocks.BYTES);
 
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
@@ -39,7 +39,11 @@ public final class Kernels {
         flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
         fused = Fused.fits(geometry.dims(), geometry.precision(), target, driver.shared());
         symmetric = Symmetric.runs(target, driver.shared());
-        List<String> files = files(flash, fused, symmetric);
+        String missing = geometry.eight() ? Fused.missingEight(geometry.dims(), target, driver.shared()) : "";
+        if (!missing.isEmpty()) {
+            throw new EngineException(missing);
+        }
+        List<String> files = files(flash, fused, symmetric, geometry.eight());
         Map<String, byte[]> images = new ConcurrentHashMap<>();
         files.parallelStream()
                 .forEach(file -> images.put(file, image(nvrtc, cache, file, source(file, geometry, flash))));
@@ -115,12 +119,13 @@ public final class Kernels {
         return symmetric;
     }
 
-    static List<String> files(Optional<Flash> flash, boolean fused, boolean symmetric) {
+    static List<String> files(Optional<Flash> flash, boolean fused, boolean symmetric, boolean eight) {
         return Stream.of(
                         Stream.of("rows", "heads", "tokens", "lists", "attention"),
                         flash.stream().flatMap(Flash::files),
                         fused ? Stream.of("fused", "head") : Stream.<String>empty(),
-                        symmetric ? Stream.of("symmetric") : Stream.<String>empty())
+                        symmetric ? Stream.of("symmetric") : Stream.<String>empty(),
+                        eight ? Stream.of("rows8", "fused8", "eight") : Stream.<String>empty())
                 .flatMap(files -> files)
                 .toList();
     }
@@ -140,6 +145,7 @@ public final class Kernels {
                 + (tiles || file.equals("blocks") ? resource("tiles.cuh") : "")
                 + (WGMMA.containsKey(file) || file.equals("hopper") ? resource("wgmma.cuh") : "")
                 + (file.equals("blocks") ? resource("blocks.cuh") : "")
+                + (file.matches("(rows|fused)8?") ? resource(file.replace("8", "") + ".cuh") : "")
                 + resource(file + ".cu");
     }
 

@@ -272,9 +272,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_key(const __gr
         if (normV) factors(rV, from + H);
         meet(1 + group);
         throughHead(dv, 1, V + warp * ROWS16, rV, normV);
-        put(dv, V + warp * ROWS16, &dqkv, row, 2 * C / 64 + 2 * h);
+        put<(OPERAND_GRADIENT > 0)>(dv, V + warp * ROWS16, &dqkv, row, 2 * C / 64 + 2 * h);
         throughHead(dk, root, K + warp * ROWS16, rK, norm, turns + k0 * D, turn);
-        put(dk, K + warp * ROWS16, &dqkv, row, C / 64 + 2 * h);
+        put<(OPERAND_GRADIENT > 0)>(dk, K + warp * ROWS16, &dqkv, row, C / 64 + 2 * h);
         if (lane == 0) pushed();
         blocks.release();
     }
@@ -338,7 +338,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) backward_query(const __
         ring.awaitFull();
         u32 q = tiles + ring.slot * 2 * TILE + group * TILE + warp * ROWS16;
         throughHead(dq, 1 / sqrtf((float)D), q, factor, norm, turns + q0 * D, turn);
-        put(dq, q, &dqkv, row, 2 * h);
+        put<(OPERAND_GRADIENT > 0)>(dq, q, &dqkv, row, 2 * h);
         if (threadIdx.x % 32 == 0) pushed();
         ring.release();
         ring.next();

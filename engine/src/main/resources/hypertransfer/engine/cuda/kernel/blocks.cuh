@@ -79,14 +79,22 @@ __device__ __forceinline__ u32 spot(u32 rows, int n) {
 }
 
 // A warp's 16 rows of an accumulator to memory, by way of its rows of a tile.
-__device__ __forceinline__ void put(const float (&c)[UNITS][4], u32 rows, const Map* to, int row, int panel) {
+template <bool EIGHT = false> __device__ __forceinline__ void put(const float (&c)[UNITS][4], u32 rows, const Map* to, int row, int panel) {
+    auto four = [&](int n, int k) {
+        const float *x = c[n] + k, *y = c[n + 1] + k;
+        u32 low = narrow2<1>(x[0] * OPERAND_GRADIENT, x[1] * OPERAND_GRADIENT);
+        return word(low | (u32)narrow2<1>(y[0] * OPERAND_GRADIENT, y[1] * OPERAND_GRADIENT) << 16);
+    };
     __syncwarp();
 #pragma unroll
-    for (int n = 0; n < UNITS; n += 2)
-        put4(spot(rows, n), pack(c[n][0], c[n][1]), pack(c[n][2], c[n][3]), pack(c[n + 1][0], c[n + 1][1]), pack(c[n + 1][2], c[n + 1][3]));
+    for (int n = 0; n < UNITS; n += EIGHT ? 4 : 2) {
+        if (EIGHT) put4(spot(rows, n / 2), four(n, 0), four(n, 2), four(n + 2, 0), four(n + 2, 2));
+        else put4(spot(rows, n), pack(c[n][0], c[n][1]), pack(c[n][2], c[n][3]), pack(c[n + 1][0], c[n + 1][1]), pack(c[n + 1][2], c[n + 1][3]));
+    }
     visible();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) push(to, rows, row, panel), push(to, rows + PANEL, row, panel + 1);
+    if (threadIdx.x % 32 == 0) push(to, rows, row, EIGHT ? panel / 2 : panel);
+    if (threadIdx.x % 32 == 0 && !EIGHT) push(to, rows + PANEL, row, panel + 1);
 }
 
 // The backward pass of a head's norm, then of its turn; x, r and turns are those of the warp's first row.

@@ -48,6 +48,33 @@ __device__ __forceinline__ float power2(float x) {
     return y;
 }
 
+// Formats of eight bits, on compute capability 8.9 and later: two floats to the nearest, or the largest; the first in the low half.
+struct e4m3 {
+    unsigned char bits;
+};
+struct e5m2 {
+    unsigned char bits;
+};
+template <int GRADIENT> __device__ __forceinline__ u16 narrow2(float low, float high) {
+    u16 both;
+    if (GRADIENT) asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(both) : "f"(high), "f"(low));
+    else asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(high), "f"(low));
+    return both;
+}
+__device__ __forceinline__ float2 wide2(u16 both) { // of e4m3
+    float2 x;
+    asm("{.reg .b32 h; .reg .b16 l, u; cvt.rn.f16x2.e4m3x2 h, %2; mov.b32 {l, u}, h; cvt.f32.f16 %0, l; cvt.f32.f16 %1, u;}"
+        : "=f"(x.x), "=f"(x.y) : "h"(both));
+    return x;
+}
+__device__ __forceinline__ float wideGradient(u16 both) { // the low one of e5m2, which is the upper half of a float16
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((u16)(both << 8)));
+    return x;
+}
+__device__ __forceinline__ void narrow(float x, e4m3& to) { to.bits = (unsigned char)narrow2<0>(x, 0.f); }
+__device__ __forceinline__ void narrow(float x, e5m2& to) { to.bits = (unsigned char)narrow2<1>(x, 0.f); }
+
 template <int BYTES> struct Chunk;
 template <> struct Chunk<16> { typedef uint4 type; };
 template <> struct Chunk<8> { typedef uint2 type; };

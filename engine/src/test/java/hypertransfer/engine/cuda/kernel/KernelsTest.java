@@ -30,7 +30,10 @@ class KernelsTest {
     private static final List<String> FILES =
             Arrays.stream(Kernel.values()).map(kernel -> kernel.file).distinct().toList();
 
-    private static final Set<String> HOPPER = Set.of("hopper", "blocks", "fused", "head", "symmetric");
+    private static final Set<String> HOPPER =
+            Set.of("hopper", "blocks", "fused", "head", "symmetric", "rows8", "fused8", "eight");
+
+    private static final Set<String> EIGHT = Set.of("rows8", "fused8", "eight");
 
     @TempDir
     private Path folder;
@@ -53,10 +56,10 @@ class KernelsTest {
         for (int target : new int[] {80, 90}) {
             Optional<Flash> flash = Flash.of(GPT2, precision, target, 227 * 1024);
             boolean fused = Fused.fits(GPT2, precision, target, 227 * 1024);
-            for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024))) {
+            for (String file : Kernels.files(flash, fused, Symmetric.runs(target, 227 * 1024), fused)) {
                 Map<String, Integer> known =
                         Kernels.in(file).stream().collect(Collectors.toMap(Kernel::symbol, kernel -> kernel.arity));
-                assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision), flash)))
+                assertThat(kernels(Kernels.source(file, new Geometry(GPT2, precision, fused), flash)))
                         .as(file)
                         .containsExactlyInAnyOrderEntriesOf(known);
             }
@@ -75,7 +78,7 @@ class KernelsTest {
     @ParameterizedTest
     @FieldSource("FILES")
     void noLambdaHasAParameterOfAnyType(String file) {
-        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16), Optional.empty()))
+        assertThat(Kernels.source(file, new Geometry(GPT2, Precision.BF16, true), Optional.empty()))
                 .doesNotContainPattern("\\[[&=]\\]\\s*\\([^)]*\\bauto\\b");
     }
 
@@ -106,7 +109,9 @@ class KernelsTest {
                         continue;
                     }
                     Optional<Flash> flash = Flash.of(dims, precision, HOPPER.contains(file) ? 90 : 80, 227 * 1024);
-                    texts.put(Kernels.source(file, new Geometry(dims, precision), flash), file);
+                    for (boolean eight : new boolean[] {precision == Precision.BF16, EIGHT.contains(file)}) {
+                        texts.put(Kernels.source(file, new Geometry(dims, precision, eight), flash), file);
+                    }
                 }
             }
         }
@@ -144,7 +149,8 @@ class KernelsTest {
                 .flatMap(target -> Kernels.files(
                         Flash.of(dims, precision, target, 227 * 1024),
                         Fused.fits(dims, precision, target, 227 * 1024),
-                        Symmetric.runs(target, 227 * 1024))
+                        Symmetric.runs(target, 227 * 1024),
+                        Fused.fits(dims, precision, target, 227 * 1024))
                         .stream())
                 .distinct()
                 .toList();

@@ -31,7 +31,12 @@ import tools.jackson.databind.node.ObjectNode;
             "  ht bench --preset demo --operations        how much of a step each one takes",
             "  ht bench --preset demo --set model.accumulation=4",
             "  ht bench --preset small --set matrices.direction=lion",
-            "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1"
+            "  ht bench --preset small --set model.mlp=swiglu --set model.kv_heads=1",
+            "  ht bench --preset gpt2-124m --engine cuda --set model.precision=fp8",
+            "",
+            "The share of the peak counts six operations per token and number of a matrix",
+            "that is multiplied, and 6 x layers x sequence x width for causal attention,",
+            "against the card's dense peak in the precision of its products."
         })
 public final class BenchCommand implements Runnable {
     private static final int LEAST_STEPS = 5;
@@ -90,12 +95,14 @@ public final class BenchCommand implements Runnable {
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
             int micros = Math.max(1, preset.stepTokens() / workload.tokens());
             double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
-            String what = preset.label() + " " + variant + " on " + c.engine();
+            String what = preset.label() + " " + variant + " on " + c.opened();
             words.printf(
                     "%s, %d x %d tokens: ",
                     what, c.model().batch(), c.architecture().sequence());
             words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
-            words.printf(" with %d micro-batches per step (medians of %d)%n", micros, steps.size());
+            words.printf(" with %d micro-batches per step (medians of %d)", micros, steps.size());
+            double share = tokens * c.architecture().operations() / workload.peak();
+            words.println(workload.peak() > 0 ? ", %.1f%% of the card's peak".formatted(100 * share) : "");
             if (operations) {
                 double ms = steps.stream()
                         .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())
@@ -106,12 +113,15 @@ public final class BenchCommand implements Runnable {
                     .createObjectNode()
                     .put("preset", preset.label())
                     .put("network", variant.name())
-                    .put("engine", c.engine())
+                    .put("engine", c.opened())
                     .put("batch", c.model().batch())
                     .put("micro_ms", micro)
                     .put("optimizer_ms", move)
                     .put("tokens_per_s", tokens)
                     .put("peak_bytes", workload.memory().total());
+            if (workload.peak() > 0) {
+                line.put("share_of_peak", share);
+            }
             if (operations) {
                 line.putPOJO("operations", timed[0].operations());
             }

@@ -39,7 +39,9 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Option(
             names = "--precision",
-            description = "Precision of the cuda engine: float32 to check it (default), or bf16 as in training.")
+            description =
+                    "Precision of the cuda engine: float32 to check it (default), bf16 as in training, or fp8, which is"
+                            + " also what reference has a model of.")
     private String precision = "float32";
 
     @Mixin
@@ -49,7 +51,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter words = json.people();
         String name = engine.chosen();
-        String opened = proof() ? Engines.exact(name) : name;
+        String opened = opened(name);
         Tolerance tolerance = Tolerance.of(Engines.weights(opened));
         Errors all = new Errors(tolerance);
         int cases = 0;
@@ -72,11 +74,12 @@ public final class ConformanceCommand implements Callable<Integer> {
         return all.passed() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
-    private boolean proof() {
+    private String opened(String name) {
         return switch (precision) {
-            case "float32" -> true;
-            case "bf16" -> false;
-            default -> throw new Refusal("unknown precision '" + precision + "'; it must be float32 or bf16");
+            case "float32" -> Engines.exact(name);
+            case "bf16" -> name;
+            case "fp8" -> Engines.fp8(name);
+            default -> throw new Refusal("unknown precision '" + precision + "'; it must be float32, bf16 or fp8");
         };
     }
 

@@ -71,7 +71,7 @@ public final class Options {
         @Option(
                 names = "--engine",
                 paramLabel = "NAME",
-                description = "reference, cpu, cuda, cuda-float32, or auto: the best that works (default).")
+                description = "reference, cpu, cuda, cuda-float32, cuda-fp8, or auto: the best that works (default).")
         private String name = "auto";
 
         /** The name of an engine that works here. */
