@@ -238,6 +238,10 @@ public final class Optimizer {
      */
     public double[] radial() {
         views.takeGradients();
+        return cosines();
+    }
+
+    private double[] cosines() {
         Readings readings = all(motion.readings(w, u));
         double[] cosines = new double[hidden.size()];
         Arrays.setAll(cosines, k -> readings.uw(k) / (readings.w(k) * readings.u(k)));
@@ -280,7 +284,7 @@ public final class Optimizer {
         Arrays.setAll(scale, k -> k >= n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
         boolean trained = hidden.stream().anyMatch(m -> m.rule().proxyRate() > 0);
-        double[] radial = trained ? radial() : null; // while the gradients are there
+        double[] radial = trained ? cosines() : null; // while the gradients are there
         groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
         Readings readings = all(motion.readings(w, u));
@@ -314,8 +318,10 @@ public final class Optimizer {
         return taken;
     }
 
-    /** The proxy norm as a trained number: of log s the loss has the slope {@code <g, w>}, and the cosine is what is left of it
-     * without |g| and |w|, as of the directions. */
+    /**
+     * The proxy norm as a trained number: of log s the loss has the slope {@code <g, w>}, and the cosine is what is left of it
+     * without |g| and |w|, as of the directions.
+     */
     private static double trained(double norm, double rate, double radial) {
         return Double.isNaN(radial) ? norm : norm * StrictMath.exp(-rate * radial);
     }

@@ -245,6 +245,28 @@ class TransferTest {
         assertThat(last[3]).as("o").isNotCloseTo(first[3], within(1e-3));
     }
 
+    /** A rate that moves no norm leaves the run as it is where norms are held, also where parts are copied and clamped. */
+    @Test
+    void aTrainedProxyNormDoesNotUndoClipping() {
+        List<String> held = new ArrayList<>();
+        for (String norm : List.of("proxy_growth=1", "proxy_rate=1e-12")) {
+            Path run = exact(
+                    norm.split("=")[0],
+                    "network=M2",
+                    "matrices.mode=hypertransfer-plus",
+                    "matrices.view=heads",
+                    "matrices.direction=sgd",
+                    "clip.value=1e-4",
+                    "steps=6",
+                    "matrices." + norm);
+            held.add(Tiny.curves(run).losses().values().stream()
+                    .map("%.7f"::formatted)
+                    .toList()
+                    .toString());
+        }
+        assertThat(held.getLast()).isEqualTo(held.getFirst());
+    }
+
     @Test
     void aScheduleOfARunLoggedSometimesIsInterpolated() {
         Path run = tiny.train("run", "log.matrices_every=10");
