@@ -10,14 +10,13 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
-import hypertransfer.train.file.Atomic;
-import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.run.Checkpoints;
 import hypertransfer.train.run.RecordedRates;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -148,12 +147,8 @@ public record Plan(
     private boolean train(Launch launch, Interrupt stop) {
         try {
             boolean finished = launch.run(stop);
-            Path weights = launch.directory().resolve(Run.CHECKPOINTS);
             if (finished && !experiment.weights()) {
-                Atomic.told("delete", weights, () -> {
-                    Folder.delete(weights);
-                    return null;
-                });
+                new Checkpoints(new Run(launch.directory())).delete();
             }
             return finished;
         } catch (Diverged diverged) {

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** The checkpoints of a run. */
-record Checkpoints(Run run) {
+public record Checkpoints(Run run) {
 
     Path numbers(int step) {
         return directory().resolve(String.format(Locale.ROOT, "step-%08d", step) + Checkpoint.NUMBERS);
@@ -112,6 +112,16 @@ record Checkpoints(Run run) {
             kept.add(best);
         }
         kept.addAll(kept.stream().map(Checkpoint::tensorsOf).toList());
+        delete(kept);
+    }
+
+    /** Deletes all checkpoints, and their folder unless something else lies there. */
+    public void delete() {
+        delete(List.of());
+        directory().toFile().delete(); // which leaves a folder that is not empty
+    }
+
+    private void delete(List<Path> kept) {
         try (Stream<Path> files = Files.list(directory())) {
             // the numbers first: tensors without numbers are no checkpoint, and are found here after a kill
             for (Path file : files.sorted(Comparator.naturalOrder()).toList()) {

@@ -149,6 +149,17 @@ class CheckpointTest {
     }
 
     @Test
+    void allAreDeletedAndNothingElse() throws IOException {
+        Path note = Files.writeString(checkpoints.resolve("note.txt"), "mine");
+        Checkpoints all = new Checkpoints(new Run(tiny.path("run")));
+        all.delete();
+        assertThat(Tiny.files(checkpoints)).containsExactly("note.txt");
+        Files.delete(note);
+        all.delete();
+        assertThat(checkpoints).doesNotExist();
+    }
+
+    @Test
     void whatAKillLeftIsTidiedAway() throws IOException {
         for (String left : List.of("step-00000005.safetensors", "step-00000007.json.part")) {
             Files.writeString(checkpoints.resolve(left), "x");
