@@ -101,10 +101,10 @@ const helper = {
           this.asked = null;
           if (this.next) this.send();
         }
-        if (now && id === now.id) {
-          Object.assign(now, all ? { pair: all } : { each });
-          answered();
-        }
+        if (now?.id !== id) return;
+        Object.assign(now, all ? { pair: all } : { each });
+        if (all) answered();
+        else put(element('table'), table()); // the answer stays as it is: somebody may be selecting in it
       };
     }
     [this.asked, this.next, this.since] = [this.next, null, performance.now()];
