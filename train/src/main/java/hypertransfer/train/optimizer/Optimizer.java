@@ -241,6 +241,7 @@ public final class Optimizer {
         return cosines();
     }
 
+    /** The same, of gradients that were taken; after a clamp they are others. */
     private double[] cosines() {
         Readings readings = all(motion.readings(w, u));
         double[] cosines = new double[hidden.size()];
@@ -270,9 +271,10 @@ public final class Optimizer {
      * @param decays weight decays that are this step's own, one for each hidden matrix, where all are moved by the plain
      *     Base optimizer; null for those of their transfers
      * @param restRate the rate of all else
+     * @param radial what {@link #radial} has read of these gradients; null where it was not asked
      * @return what happened to each hidden matrix
      */
-    public List<Step> step(double[] rates, double[] decays, double restRate) {
+    public List<Step> step(double[] rates, double[] decays, double restRate, double[] radial) {
         if (!(restRate >= 0 && restRate * routing.restDecay() < 1)) {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
@@ -284,7 +286,8 @@ public final class Optimizer {
         Arrays.setAll(scale, k -> k >= n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
         boolean trained = hidden.stream().anyMatch(m -> m.rule().proxyRate() > 0);
-        double[] radial = trained ? cosines() : null; // while the gradients are there
+        boolean read = radial != null && routing.clip().value() == 0;
+        double[] slopes = !trained || read ? radial : cosines(); // while the gradients are there
         groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
         Readings readings = all(motion.readings(w, u));
@@ -310,7 +313,7 @@ public final class Optimizer {
         for (int k = 0; k < n; k++) {
             Step step = taken.get(k);
             double rate = hidden.get(k).rule().proxyRate() * rates[k];
-            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, radial[k])));
+            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, slopes[k])));
         }
         states = List.copyOf(next);
         steps++;
@@ -378,7 +381,7 @@ public final class Optimizer {
     public List<Step> step(double rate, double restRate) {
         double[] rates = new double[hidden.size()];
         Arrays.fill(rates, rate);
-        return step(rates, null, restRate);
+        return step(rates, null, restRate, null);
     }
 
     /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */
