@@ -74,8 +74,8 @@ class ScalesTest {
                             ? proxy
                             : method.invoke(moves ? real.motion() : real, args);
                 });
-        Rule trained = new Rule(
-                Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1), 1, 0, View.WHOLE, proxyRate);
+        Rule trained =
+                new Rule(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1), 1, 0, View.WHOLE, proxyRate);
         Routing routing = new Routing(
                 matrix -> trained, Direction.Adam.standard(), 0.1, other -> 1, Representation.PLAIN, Clip.NONE);
         try (Session session = Session.of(counting, architecture, routing, 1, false)) {
@@ -91,7 +91,10 @@ class ScalesTest {
             double[] radial = session.optimizer().radial();
             assertThat(calls).containsExactly("readings");
             session.optimizer().step(rates, null, 0.01, radial);
-            assertThat(calls).as("which a trained norm takes over").filteredOn("readings"::equals).hasSize(2);
+            assertThat(calls)
+                    .as("which a trained norm takes over")
+                    .filteredOn("readings"::equals)
+                    .hasSize(2);
         }
     }
 
