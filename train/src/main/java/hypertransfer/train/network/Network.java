@@ -278,11 +278,7 @@ public final class Network {
         throughShift(through, b.o());
         layers.productWeight(through, t.o, p.o().gradient());
         layers.productInput(through, p.o().weight(), dx);
-        if (heads.nothing()) {
-            layers.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-        } else {
-            layers.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
-        }
+        layers.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
         throughShift(dqkv, b.qkv());
         layers.productWeight(dqkv, t.a, p.qkv().gradient());
         layers.productInput(dqkv, p.qkv().weight(), dx);
