@@ -28,6 +28,7 @@ record CheckedOperations(Engine engine, Rules rules) {
     private static final Map<String, List<Argument>> OPERATIONS = Stream.of(Layers.class, Motion.class)
             .flatMap(type -> Stream.of(type.getMethods()))
             .collect(Collectors.toMap(Method::getName, CheckedOperations::arguments));
+    private static final List<List<String>> GAIN = List.of(List.of("1", "C")), FACTORS = List.of(List.of("N", "1"));
 
     /**
      * What {@link Shapes} says of an argument.
@@ -77,7 +78,7 @@ record CheckedOperations(Engine engine, Rules rules) {
 
     private void check(String operation, List<Argument> expected, Object[] arguments) {
         Map<String, Integer> sizes = new HashMap<>(); // of what has no fixed size
-        List<Map<String, Integer>> each = null; // the same at every place of lists
+        List<Tensor> first = null; // of lists
         for (int i = 0; i < arguments.length; i++) {
             Argument argument = expected.get(i);
             if (argument.shapes.isEmpty() && argument.unless.isEmpty() && !argument.name.equals("-")) {
@@ -90,9 +91,11 @@ record CheckedOperations(Engine engine, Rules rules) {
         for (int i = 0; i < arguments.length; i++) {
             Argument argument = expected.get(i);
             if (argument.mark.startsWith("[")) {
-                each = list(argument, Checked.tensors(arguments[i]), each);
+                List<Tensor> tensors = Checked.tensors(arguments[i]);
+                first = first == null ? tensors : first;
+                list(argument, tensors, first, sizes);
             } else if (argument.mark.equals("*") && arguments[i] != null) {
-                numbers(argument, (double[]) arguments[i], each.size());
+                numbers(argument, (double[]) arguments[i], first.size());
             } else if (argument.positive) {
                 rules.aboveZero(argument.name, (double) arguments[i]);
             } else if (argument.name.equals("row<N")) {
@@ -102,10 +105,10 @@ record CheckedOperations(Engine engine, Rules rules) {
             } else if (arguments[i] instanceof Moments moments) {
                 rules.range(1, Long.MAX_VALUE, "t", moments.t());
             } else if (arguments[i] instanceof Norm norm) {
-                own(List.of(List.of("1", "C")), "gain", norm.gain(), sizes);
-                own(List.of(List.of("N", "1")), "r", norm.r(), sizes);
+                own(GAIN, "gain", norm.gain(), sizes);
+                own(FACTORS, "r", norm.r(), sizes);
                 if (operation.endsWith("Backward")) {
-                    own(List.of(List.of("1", "C")), "dgain", norm.dgain(), sizes);
+                    own(GAIN, "dgain", norm.dgain(), sizes);
                 }
             } else if (!argument.shapes.isEmpty() && !absent(argument, expected, arguments)) {
                 own(argument.shapes, argument.name, (Tensor) arguments[i], sizes);
@@ -118,23 +121,17 @@ record CheckedOperations(Engine engine, Rules rules) {
         }
     }
 
-    /** A list of as many tensors as the first one has, whose shapes are r and c at each place. */
-    private List<Map<String, Integer>> list(Argument argument, List<Tensor> tensors, List<Map<String, Integer>> first) {
+    /** A list of as many tensors as the first one has. */
+    private void list(Argument argument, List<Tensor> tensors, List<Tensor> first, Map<String, Integer> sizes) {
         if (argument.mark.equals("[!]")) {
             rules.masters(argument.name, tensors);
         } else {
             rules.list(argument.name, tensors);
         }
-        List<Map<String, Integer>> each = first != null
-                ? first
-                : tensors.stream()
-                        .<Map<String, Integer>>map(t -> new HashMap<>(Map.of("r", t.rows(), "c", t.cols())))
-                        .toList();
-        rules.length(each.size(), argument.name, tensors.size());
+        rules.length(first.size(), argument.name, tensors.size());
         for (int k = 0; k < tensors.size() && !argument.shapes.isEmpty(); k++) {
-            shape(argument.shapes, argument.name, k, tensors.get(k), each.get(k));
+            shape(argument.shapes, argument.name, k, tensors.get(k), sizes, first.get(k));
         }
-        return each;
     }
 
     private void numbers(Argument argument, double[] numbers, int count) {
@@ -158,33 +155,42 @@ record CheckedOperations(Engine engine, Rules rules) {
     /** A tensor in the engine's own format. */
     private void own(List<List<String>> shapes, String name, Tensor tensor, Map<String, Integer> sizes) {
         rules.mine(name, tensor);
-        shape(shapes, name, -1, tensor, sizes);
+        shape(shapes, name, -1, tensor, sizes, null);
     }
 
-    /** @param k its place in a list; below zero where it stands in none */
-    private void shape(List<List<String>> shapes, String name, int k, Tensor tensor, Map<String, Integer> sizes) {
-        if (shapes.stream().noneMatch(shape -> fits(shape, tensor, sizes))) {
-            String expected =
-                    shapes.stream().map(shape -> text(shape, tensor, sizes)).collect(Collectors.joining(" or "));
-            throw rules.misshapen(k < 0 ? name : name + "[" + k + "]", tensor, expected);
+    /**
+     * Refuses another shape; allocates next to nothing otherwise.
+     *
+     * @param k its place in a list; below zero where it stands in none
+     * @param like what stands there in the first list
+     */
+    private void shape(
+            List<List<String>> shapes, String name, int k, Tensor tensor, Map<String, Integer> sizes, Tensor like) {
+        for (int i = 0; i < shapes.size(); i++) {
+            if (fits(shapes.get(i), tensor, sizes, like)) {
+                return;
+            }
         }
+        String expected =
+                shapes.stream().map(shape -> text(shape, tensor, sizes, like)).collect(Collectors.joining(" or "));
+        throw rules.misshapen(k < 0 ? name : name + "[" + k + "]", tensor, expected);
     }
 
-    private boolean fits(List<String> shape, Tensor t, Map<String, Integer> sizes) {
+    private boolean fits(List<String> shape, Tensor t, Map<String, Integer> sizes, Tensor like) {
         int C = engine.dims().C(), longest = engine.dims().longest();
         String rows = shape.getFirst();
         return switch (rows) {
             case "hidden" -> Math.min(t.rows(), t.cols()) <= C && t.size() <= (long) longest * C;
             case "square" -> t.rows() == t.cols() && t.rows() <= longest;
             default ->
-                size(shape.getLast(), t.cols(), sizes) == t.cols()
+                size(shape.getLast(), t.cols(), sizes, like) == t.cols()
                         && (rows.startsWith("/")
-                                ? size(rows.substring(1), 0, sizes) % t.rows() == 0
-                                : size(rows, t.rows(), sizes) == t.rows());
+                                ? size(rows.substring(1), 0, sizes, like) % t.rows() == 0
+                                : size(rows, t.rows(), sizes, like) == t.rows());
         };
     }
 
-    private String text(List<String> shape, Tensor t, Map<String, Integer> sizes) {
+    private String text(List<String> shape, Tensor t, Map<String, Integer> sizes, Tensor like) {
         int C = engine.dims().C(), longest = engine.dims().longest();
         String rows = shape.getFirst(), last = shape.getLast();
         return switch (rows) {
@@ -194,21 +200,24 @@ record CheckedOperations(Engine engine, Rules rules) {
             case "square" -> "a square of at most " + longest + " rows";
             default ->
                 rows.startsWith("/")
-                        ? "(R," + size(last, t.cols(), sizes) + ") with an R that divides "
-                                + size(rows.substring(1), 0, sizes)
-                        : Rules.text(size(rows, t.rows(), sizes), size(last, t.cols(), sizes));
+                        ? "(R," + size(last, t.cols(), sizes, like) + ") with an R that divides "
+                                + size(rows.substring(1), 0, sizes, like)
+                        : Rules.text(size(rows, t.rows(), sizes, like), size(last, t.cols(), sizes, like));
         };
     }
 
     /** What a size is called in {@link Shapes} as a number; one that has no number yet is the one that was met. */
-    private int size(String letters, int met, Map<String, Integer> sizes) {
+    private int size(String letters, int met, Map<String, Integer> sizes, Tensor like) {
+        if (like != null && !letters.equals("1")) {
+            return letters.equals("r") ? like.rows() : like.cols();
+        }
         if (Character.isLowerCase(letters.charAt(0))) {
             return sizes.computeIfAbsent(letters, _ -> met);
         }
         Dims dims = engine.dims();
         int product = 1;
-        for (char letter : letters.toCharArray()) {
-            product *= switch (letter) {
+        for (int i = 0; i < letters.length(); i++) {
+            product *= switch (letters.charAt(i)) {
                 case 'N' -> dims.N();
                 case 'C' -> dims.C();
                 case 'D' -> dims.D();
@@ -217,7 +226,7 @@ record CheckedOperations(Engine engine, Rules rules) {
                 case 'Q' -> dims.Q();
                 case 'F' -> dims.F();
                 case 'I' -> sizes.get("I");
-                default -> Character.getNumericValue(letter);
+                default -> Character.getNumericValue(letters.charAt(i));
             };
         }
         return product;

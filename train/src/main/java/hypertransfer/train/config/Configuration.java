@@ -107,7 +107,8 @@ public record Configuration(
             for (Double own : new Double[] {embeddingRate, headRate, gainRate}) {
                 if (own != null && !(own >= 0 && own * decay < 1 && rate > 0)) {
                     throw new Refusal("adamw: a rate of embeddings, head or gains is " + own + ", with decay " + decay
-                            + " and adamw.rate " + rate + ", whose schedule it has; it must be zero or more, its product"
+                            + " and adamw.rate " + rate
+                            + ", whose schedule it has; it must be zero or more, its product"
                             + " with the decay below 1, and adamw.rate above zero");
                 }
             }
