@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -147,8 +146,7 @@ final class Checkpoint {
     }
 
     private static void array(NDArray array, DataOutputStream out) throws IOException {
-        boolean single = array.getDataType() == DataType.FLOAT32;
-        out.writeByte(single ? 4 : 8);
+        out.writeByte(array.getDataType().getNumOfBytes());
         out.writeInt(array.getShape().dimension());
         for (long size : array.getShape().getShape()) {
             out.writeLong(size);
@@ -157,14 +155,7 @@ final class Checkpoint {
         try (NDArray flat = array.reshape(-1)) {
             for (long at = 0; at < count; at += PIECE) {
                 try (NDArray piece = flat.get(new NDIndex("{}:{}", at, Math.min(count, at + PIECE)))) {
-                    ByteBuffer bytes = ByteBuffer.allocate((single ? 4 : 8) * (int) piece.size())
-                            .order(ByteOrder.LITTLE_ENDIAN);
-                    if (single) {
-                        bytes.asFloatBuffer().put(piece.toFloatArray());
-                    } else {
-                        bytes.asDoubleBuffer().put(piece.toDoubleArray());
-                    }
-                    out.write(bytes.array());
+                    out.write(piece.toByteArray()); // little-endian, as all processors that DJL has engines for
                 }
             }
         }
@@ -190,7 +181,11 @@ final class Checkpoint {
                 if (bytes.length != width * size) {
                     throw damaged(null);
                 }
-                pieces.add(piece(manager, ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), width, size));
+                DataType type = width == Float.BYTES ? DataType.FLOAT32 : DataType.FLOAT64;
+                // DJL makes an array over a buffer that the garbage collector frees: a copy is the engine's own memory
+                try (NDArray buffer = manager.create(ByteBuffer.wrap(bytes), new Shape(size), type)) {
+                    pieces.add(buffer.duplicate());
+                }
             }
             if (pieces.isEmpty()) {
                 throw damaged(null);
@@ -198,17 +193,6 @@ final class Checkpoint {
             try (NDArray joined = NDArrays.concat(pieces)) {
                 return joined.reshape(new Shape(sizes));
             }
-        }
-    }
-
-    /** DJL makes an array over a buffer that the garbage collector frees: a copy is the engine's own memory. */
-    private static NDArray piece(NDManager manager, ByteBuffer bytes, int width, int size) {
-        float[] floats = new float[width == 4 ? size : 0];
-        double[] doubles = new double[width == 8 ? size : 0];
-        bytes.asFloatBuffer().get(floats);
-        bytes.asDoubleBuffer().get(doubles);
-        try (NDArray buffer = width == 4 ? manager.create(floats) : manager.create(doubles)) {
-            return buffer.duplicate();
         }
     }
 

@@ -5,28 +5,32 @@ import java.util.List;
 
 /**
  * How an optimizer moves weights: operations over lists of tensors, the same for every network. An entry of a list has its
- * own scale; the lists of one call are of one length, and what stands at one place has one shape.
+ * own scale; the lists of one call are of one length, and what stands at one place has one shape, or what {@link Shapes} says.
  */
 public interface Motion {
     /**
      * m = beta m + (1 - beta) scale g, and g = m; with nesterov g = beta m + (1 - beta) scale g. A scale for each
      * matrix.
      */
+    @Shapes("g[] scale* - - m[]:r,c")
     void momentum(List<Tensor> g, double[] scale, double beta, boolean nesterov, List<Tensor> m);
 
     /**
      * Adam's quotient in place of the scaled gradient: m = beta1 m + (1 - beta1) g,
      * v = beta2 v + (1 - beta2) g^2, g = (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
      */
+    @Shapes("g[] scale* moments m[]:r,c v[]:r,c")
     void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v);
 
     /**
      * g = sign(look m + (1 - look) scale g) and m = keep m + (1 - keep) scale g, both from the m that was there. The sign
      * of zero is zero. A scale for each matrix.
      */
+    @Shapes("g[] scale* - - m[]:r,c")
     void sign(List<Tensor> g, double[] scale, double look, double keep, List<Tensor> m);
 
     /** g = scale g, and where that is larger than the limit in absolute value, the limit with its sign. */
+    @Shapes("g[] scale* limit>0")
     void clamp(List<Tensor> g, double[] scale, double limit);
 
     /**
@@ -36,27 +40,33 @@ public interface Motion {
      * @param norm one per matrix, or null: then g keeps its own
      * @param v one per matrix, of its shape, or of one number per row: then g^2 stands for its mean over the row
      */
+    @Shapes("g[] - epsilon>0 norm?* v[]:r,c|r,1")
     void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
 
     /** Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right. */
+    @Shapes("whole blocks[!]")
     void cut(Tensor whole, List<Tensor> blocks);
 
     /** The reverse of {@link #cut}. */
+    @Shapes("blocks[!] whole")
     void join(List<Tensor> blocks, Tensor whole);
 
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
+    @Shapes("x[]:hidden,Muon iteration")
     void orthogonalize(List<Tensor> x, Iteration iteration);
 
     /**
      * The Gram matrices of both sides, which are symmetric, over the steps: with G = scale g, left = beta left + (1 - beta) G G^T and right =
      * beta right + (1 - beta) G^T G. A side whose tensor is of one number is left out.
      */
+    @Shapes("g[]:hidden,SOAP scale* - left[]:r,r|1,1 right[]:c,c|1,1")
     void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right);
 
     /**
      * g in other bases, whose vectors are the rows of left and right: g = left g right^T; with back the reverse,
      * g = left^T g right. A basis of one number leaves its side as it is.
      */
+    @Shapes("g[]:hidden,SOAP left[]:r,r|1,1 right[]:c,c|1,1 -")
     void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back);
 
     /**
@@ -66,12 +76,15 @@ public interface Motion {
      *
      * @param shift one per matrix, above zero: it keeps the rows apart where the Gram matrix is of low rank
      */
+    @Shapes("gram[]:square shift*>0 basis[]:r,c")
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis);
 
     /** |w|, |u|, &lt;u,w&gt; for each pair, three numbers after three, summed in double. */
+    @Shapes("w[!] u[!]:r,c")
     double[] readings(List<Tensor> w, List<Tensor> u);
 
     /** w = keep w - push u for each pair. */
+    @Shapes("w[!] u[]:r,c keep* push*")
     void move(List<Tensor> w, List<Tensor> u, double[] keep, double[] push);
 
     /**
@@ -84,6 +97,7 @@ public interface Motion {
      *     are rounded from exact masters to a grid coarser than the masters' error are the same in two runs whose
      *     masters agree except for that error
      */
+    @Shapes("masters[!] scale* grid weights[]:r,c")
     void represent(List<Tensor> masters, double[] scale, int grid, List<Tensor> weights);
 
     /**

@@ -13,6 +13,11 @@ import java.lang.annotation.Target;
  * other are multiplied. A word in small letters stands for one number, the same at every place. {@code /N} is any number that
  * divides N. A tensor with {@code ?} behind its name may be null, with {@code ?z} only where z is null too. What has no shape
  * must be there; {@code row<N} is a number below N; {@code -} may be anything.
+ *
+ * <p>A name with {@code []} behind it is a list of tensors, with {@code [!]} one in which exact masters may stand; all lists are as
+ * long as the first, and r and c are the rows and columns of what stands there at the same place. {@code |} stands between shapes
+ * of which it has one; {@code hidden,Muon} is any shape that engines set memory aside for, with the direction that asks for it,
+ * and {@code square} a square no longer than that. {@code *} is a number for each tensor of the first list, {@code >0} above zero.
  */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)

@@ -7,6 +7,7 @@ import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.stream.Stream;
 
 /** Calls of one of CUDA's libraries, with a handle of it, whose failures name the function, the status and the card. */
 final class CardLibrary implements AutoCloseable {
@@ -50,10 +51,7 @@ final class CardLibrary implements AutoCloseable {
     long create(String function, Object... values) {
         try (Arena local = Arena.ofConfined()) {
             MemorySegment out = local.allocate(ValueLayout.ADDRESS);
-            Object[] all = new Object[values.length + 1];
-            all[0] = out;
-            System.arraycopy(values, 0, all, 1, values.length);
-            check(function, all);
+            check(function, Stream.concat(Stream.of(out), Stream.of(values)).toArray());
             return out.get(JAVA_LONG, 0);
         }
     }

@@ -22,8 +22,9 @@ public final class Checked {
 
     private Checked(Engine engine) {
         this.engine = engine;
-        layers = Call.door(Layers.class, new CheckedLayers(engine, rules)::call);
-        motion = new CheckedMotion(engine, rules);
+        Call operations = new CheckedOperations(engine, rules)::call;
+        layers = Call.door(Layers.class, operations);
+        motion = Call.door(Motion.class, operations);
     }
 
     /** An engine with this door before it. */
@@ -133,7 +134,7 @@ public final class Checked {
     }
 
     @SuppressWarnings("unchecked") // the interface says so
-    private static List<Tensor> tensors(Object argument) {
+    static List<Tensor> tensors(Object argument) {
         return (List<Tensor>) argument;
     }
 }

@@ -8,12 +8,10 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
-import java.util.function.ToIntFunction;
 
 /**
  * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
- * begins with one of the rules of order, which also names it for the sentences that follow. No rule allocates anything
- * unless it refuses.
+ * begins with one of the rules of order, which also names it for the sentences that follow.
  */
 final class Rules {
     private enum Phase {
@@ -142,48 +140,6 @@ final class Rules {
         }
     }
 
-    /** As many tensors as there are others, each of the other's shape. */
-    void like(List<Tensor> others, String name, List<Tensor> tensors) {
-        list(name, tensors);
-        alike(others, name, tensors);
-    }
-
-    void alike(List<Tensor> others, String name, List<Tensor> tensors) {
-        length(others.size(), name, tensors.size());
-        for (int k = 0; k < others.size(); k++) {
-            Tensor t = tensors.get(k), other = others.get(k);
-            if (t.rows() != other.rows() || t.cols() != other.cols()) {
-                throw misshapen(name + "[" + k + "]", t, text(other.rows(), other.cols()));
-            }
-        }
-    }
-
-    /** As many tensors as there are others, each of the other's shape or of one number per row. */
-    void rowsOf(List<Tensor> others, String name, List<Tensor> tensors) {
-        list(name, tensors);
-        length(others.size(), name, tensors.size());
-        for (int k = 0; k < others.size(); k++) {
-            Tensor t = tensors.get(k), other = others.get(k);
-            if (t.rows() != other.rows() || t.cols() != other.cols() && t.cols() != 1) {
-                String expected = text(other.rows(), other.cols()) + " or " + text(other.rows(), 1);
-                throw misshapen(name + "[" + k + "]", t, expected);
-            }
-        }
-    }
-
-    /** As many tensors as there are others, each the square of a side of the other, or of one number. */
-    void sides(List<Tensor> others, String name, List<Tensor> tensors, ToIntFunction<Tensor> side) {
-        list(name, tensors);
-        length(others.size(), name, tensors.size());
-        for (int k = 0; k < others.size(); k++) {
-            Tensor t = tensors.get(k);
-            int n = side.applyAsInt(others.get(k));
-            if (t.rows() != t.cols() || t.rows() != n && t.rows() != 1) {
-                throw misshapen(name + "[" + k + "]", t, text(n, n) + " or (1,1)");
-            }
-        }
-    }
-
     /** Blocks of one shape and of the whole's format, which fill it. */
     void blocks(Tensor whole, List<Tensor> blocks) {
         any("whole", whole);
@@ -207,17 +163,6 @@ final class Rules {
                         + " bytes, expected " + whole.numberBytes() + " as in '" + whole.name() + "'");
             }
         }
-    }
-
-    void factors(List<Tensor> tensors, String name, double[] factors) {
-        present(name, factors);
-        length(tensors.size(), name, factors.length);
-    }
-
-    /** A list with one factor per tensor. */
-    void scaled(List<Tensor> g, double[] scale) {
-        list("g", g);
-        factors(g, "scale", scale);
     }
 
     void aboveZero(String name, double value) {
@@ -262,7 +207,7 @@ final class Rules {
         }
     }
 
-    private void length(int expected, String name, int length) {
+    void length(int expected, String name, int length) {
         if (length != expected) {
             throw refusal(name + " has length " + length + ", expected " + expected + ", one per tensor");
         }

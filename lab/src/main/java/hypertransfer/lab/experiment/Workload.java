@@ -60,7 +60,7 @@ public final class Workload implements AutoCloseable {
     public Times step() {
         long start = System.nanoTime();
         for (int micro = 0; micro < micros; micro++) {
-            session.network().gradient(inputs, targets, micro);
+            session.network().gradient(inputs, targets, micro, null);
             session.team().add();
         }
         session.network().meanLoss();

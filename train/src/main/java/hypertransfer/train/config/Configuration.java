@@ -23,9 +23,7 @@ import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.View;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /** Everything that decides a run, every value resolved. The keys are explained in {@code defaults.yaml}. */
 public record Configuration(
@@ -106,17 +104,14 @@ public record Configuration(
         }
 
         private Object check(int steps) {
-            Stream.of(embeddingRate, headRate, gainRate)
-                    .filter(Objects::nonNull)
-                    .forEach(own -> {
-                        if (!(own >= 0 && own * decay < 1 && rate > 0)) {
-                            throw new Refusal(
-                                    "adamw: a rate of embeddings, head or gains is " + own + ", with decay " + decay
-                                            + " and adamw.rate " + rate
-                                            + ", whose schedule it has; it must be zero or more, its product"
-                                            + " with the decay below 1, and adamw.rate above zero");
-                        }
-                    });
+            for (Double own : new Double[] {embeddingRate, headRate, gainRate}) {
+                if (own != null && !(own >= 0 && own * decay < 1 && rate > 0)) {
+                    throw new Refusal("adamw: a rate of embeddings, head or gains is " + own + ", with decay " + decay
+                            + " and adamw.rate " + rate
+                            + ", whose schedule it has; it must be zero or more, its product"
+                            + " with the decay below 1, and adamw.rate above zero");
+                }
+            }
             direction();
             schedule(steps);
             new Space.Base(decay);

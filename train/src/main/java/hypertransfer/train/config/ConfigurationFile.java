@@ -89,19 +89,12 @@ public final class ConfigurationFile {
 
     private static Map<String, String> flat(JsonNode node) {
         Map<String, String> flat = new LinkedHashMap<>();
-        flatten("", node, flat);
-        return flat;
-    }
-
-    private static void flatten(String prefix, JsonNode node, Map<String, String> into) {
-        node.properties().forEach(entry -> {
-            JsonNode value = entry.getValue();
-            if (value.isObject()) {
-                flatten(prefix + entry.getKey() + ".", value, into);
-            } else {
-                into.put(prefix + entry.getKey(), value.isDouble() ? plain(value.asDouble()) : value.asString("null"));
+        Tree.walk("", node, (key, value) -> {
+            if (!value.isObject()) {
+                flat.put(key, value.isDouble() ? plain(value.asDouble()) : value.asString("null"));
             }
         });
+        return flat;
     }
 
     /** 0.0005, not 5.0E-4. */

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -66,7 +67,11 @@ final class Tree {
     /** The tree with nothing left open. */
     ObjectNode complete() {
         fillFromPreset();
-        refuseNulls("", all);
+        walk("", all, (key, value) -> {
+            if (value.isNull() && !OPEN.contains(key)) { // everything else must have a value
+                throw new Refusal(key + " has no value; give it one, or leave the key out");
+            }
+        });
         return all;
     }
 
@@ -103,7 +108,7 @@ final class Tree {
             }
             if (!under.has(field.getKey())) {
                 TreeSet<String> keys = new TreeSet<>();
-                collect("", all, keys);
+                walk("", all, (known, value) -> keys.add(known));
                 throw new Refusal(
                         source + ": unknown key '" + key + "'; the nearest is '" + Nearest.key(key, keys) + "'");
             }
@@ -164,12 +169,11 @@ final class Tree {
         return key.replace("~", "~0").replace("/", "~1");
     }
 
-    private static void collect(String prefix, ObjectNode node, TreeSet<String> keys) {
+    /** Every key with what stands there, groups of keys too, each before what is in it. */
+    static void walk(String prefix, JsonNode node, BiConsumer<String, JsonNode> each) {
         node.properties().forEach(field -> {
-            keys.add(prefix + field.getKey());
-            if (field.getValue() instanceof ObjectNode inner) {
-                collect(prefix + field.getKey() + ".", inner, keys);
-            }
+            each.accept(prefix + field.getKey(), field.getValue());
+            walk(prefix + field.getKey() + ".", field.getValue(), each);
         });
     }
 
@@ -263,17 +267,5 @@ final class Tree {
                     + "; set model.accumulation, or another model.batch");
         }
         return (int) (preset.stepTokens() / micro);
-    }
-
-    /** What may be left open is named above: everything else must have a value. */
-    private static void refuseNulls(String prefix, ObjectNode node) {
-        for (Map.Entry<String, JsonNode> field : node.properties()) {
-            String key = prefix + field.getKey();
-            if (field.getValue() instanceof ObjectNode inner) {
-                refuseNulls(key + ".", inner);
-            } else if (field.getValue().isNull() && !OPEN.contains(key)) {
-                throw new Refusal(key + " has no value; give it one, or leave the key out");
-            }
-        }
     }
 }

@@ -16,35 +16,33 @@ public final class DemoText {
     private static final String RESOURCE = "sotu.txt.gz";
     private static final int EVERY = 20; // one document in so many is for validation
 
-    private static Map<Split, byte[]> texts;
+    private static Map<Split, ByteArrayOutputStream> texts;
 
     private DemoText() {}
 
     /** A split of the text, by document; all ids are below 256. */
     public static Corpus corpus(Split split) {
-        return Corpus.of(new Tokens.Bytes("the demo's text", texts().get(split)));
+        return Corpus.of(new Tokens.Bytes("the demo's text", texts().get(split).toByteArray()));
     }
 
     /** Read once: every run opens both splits. */
-    private static synchronized Map<Split, byte[]> texts() {
+    private static synchronized Map<Split, ByteArrayOutputStream> texts() {
         if (texts == null) {
             texts = read();
         }
         return texts;
     }
 
-    private static Map<Split, byte[]> read() {
+    private static Map<Split, ByteArrayOutputStream> read() {
         Map<Split, ByteArrayOutputStream> splits = new EnumMap<>(Split.class);
-        for (Split split : Split.values()) {
-            splits.put(split, new ByteArrayOutputStream());
-        }
         try (InputStream in = new GZIPInputStream(DemoText.class.getResourceAsStream(RESOURCE));
                 Documents documents = new Documents(RESOURCE, in, false, Documents.PIECE)) {
             int index = -1;
             for (Piece piece = documents.next(); piece != null; piece = documents.next()) {
                 index += piece.opens() ? 1 : 0;
                 // Document 10 of every 20: the years in between are spread over the whole time.
-                var bytes = splits.get(index % EVERY == EVERY / 2 ? Split.VALIDATION : Split.TRAIN);
+                Split split = index % EVERY == EVERY / 2 ? Split.VALIDATION : Split.TRAIN;
+                var bytes = splits.computeIfAbsent(split, s -> new ByteArrayOutputStream());
                 if (piece.opens()) {
                     bytes.write(Vocabulary.BYTES.separator());
                 }
@@ -53,8 +51,6 @@ public final class DemoText {
         } catch (IOException e) {
             throw new UncheckedIOException("the jar's own text is damaged; install it again", e);
         }
-        Map<Split, byte[]> read = new EnumMap<>(Split.class);
-        splits.forEach((split, bytes) -> read.put(split, bytes.toByteArray()));
-        return read;
+        return splits;
     }
 }

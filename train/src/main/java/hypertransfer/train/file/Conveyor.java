@@ -2,7 +2,6 @@ package hypertransfer.train.file;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -12,10 +11,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 
 /**
@@ -28,27 +25,25 @@ public final class Conveyor {
     private static final int UNIT = 1024; // bytes per permit, which are counted by an int
     private static final int AHEAD = 8;
 
-    /** Entries one after the other, and the memory for them. */
-    private record Block(List<SafeTensorsWriter.Entry> entries, long size) {
+    /** Entries one after the other, and their bytes to come. */
+    private record Block(List<SafeTensorsWriter.Entry> entries, long size, CompletableFuture<Load> filled) {
+        Block(List<SafeTensorsWriter.Entry> entries, long size) {
+            this(entries, size, new CompletableFuture<>());
+        }
+
         Load allocate() {
             Arena arena = Arena.ofShared();
-            return new Load(arena, arena.allocate(size, 64), size);
+            return new Load(arena, arena.allocate(size, 64));
         }
     }
 
     /** A block's bytes. */
-    private record Load(Arena arena, MemorySegment bytes, long size) {
-        /** Stands for all that could not be read. */
-        static final Load NONE = new Load(Arena.global(), MemorySegment.NULL, 0);
-
+    private record Load(Arena arena, MemorySegment bytes) {
         void free() {
-            if (this != NONE) {
-                arena.close();
-            }
+            arena.close();
         }
     }
 
-    private final BlockingQueue<Load> filled = new LinkedBlockingQueue<>();
     private final Semaphore room;
     private final int most;
     private final CompletableFuture<Long> written = new CompletableFuture<>();
@@ -64,7 +59,7 @@ public final class Conveyor {
         Thread.ofPlatform()
                 .daemon()
                 .name("writing " + file.getFileName())
-                .start(() -> conveyor.write(file, header, blocks.size()));
+                .start(() -> conveyor.write(file, header, blocks));
         conveyor.fill(blocks);
         return conveyor;
     }
@@ -103,17 +98,14 @@ public final class Conveyor {
                     entry.source().accept(bytes.asSlice(at, entry.size()));
                     at += entry.size();
                 }
-                filled.add(ahead.remove().join());
+                blocks.get(i).filled.complete(ahead.remove().join());
             }
         } catch (RuntimeException | Error e) {
-            filled.add(Load.NONE);
+            blocks.forEach(block -> block.filled.completeExceptionally(e));
             written.exceptionally(_ -> 0L).join(); // nothing is left beside the file
             throw e;
         } finally {
             ahead.forEach(load -> load.thenAccept(Load::free));
-            if (written.isDone()) {
-                clear();
-            }
         }
     }
 
@@ -129,7 +121,7 @@ public final class Conveyor {
         return (int) Math.min(most, Math.ceilDiv(bytes, UNIT));
     }
 
-    private void write(Path file, byte[] header, int blocks) {
+    private void write(Path file, byte[] header, List<Block> blocks) {
         try {
             long[] sum = new long[1];
             Atomic.write(file, channel -> sum[0] = write(channel, header, blocks));
@@ -137,29 +129,23 @@ public final class Conveyor {
         } catch (RuntimeException | Error e) {
             written.completeExceptionally(e);
             room.release(most); // the other thread may be waiting for it
-            clear();
         }
     }
 
-    private long write(FileChannel channel, byte[] header, int blocks) throws IOException {
+    private long write(FileChannel channel, byte[] header, List<Block> blocks) throws IOException {
+        Deque<Block> left = new ArrayDeque<>(blocks);
         try (Flushing flushing = new Flushing(channel)) {
             long sum = write(channel, MemorySegment.ofArray(header), 0);
-            for (int i = 0; i < blocks; i++) {
-                Load load = filled.take();
-                if (load == Load.NONE) {
-                    throw new InterruptedIOException("its bytes could not be read");
-                }
-                try {
-                    sum = write(channel, load.bytes, sum);
-                    flushing.wrote(load.bytes.byteSize());
-                } finally {
-                    load.free();
-                }
-                room.release(permits(load.size));
+            while (!left.isEmpty()) {
+                Load load = left.element().filled.join();
+                sum = write(channel, load.bytes, sum);
+                flushing.wrote(load.bytes.byteSize());
+                load.free();
+                room.release(permits(left.remove().size));
             }
             return sum;
-        } catch (InterruptedException e) {
-            throw new InterruptedIOException("the thread that writes was interrupted");
+        } finally {
+            left.forEach(block -> block.filled.thenAccept(Load::free)); // now, or as soon as they are filled
         }
     }
 
@@ -177,12 +163,6 @@ public final class Conveyor {
             own.join(); // nobody reads memory that is given back
         }
         return Checksum.joined(before, own.join(), bytes.byteSize());
-    }
-
-    private void clear() {
-        for (Load load = filled.poll(); load != null; load = filled.poll()) {
-            load.free();
-        }
     }
 
     /** Whether {@link #finish} returns at once. */

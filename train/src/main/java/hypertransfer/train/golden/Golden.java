@@ -8,6 +8,7 @@ import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Variant;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -123,13 +124,10 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
 
     /** The tokens of a step: its inputs are all but the last, its targets all but the first. */
     public int[] tokens(int step) {
-        double[] all = values("tokens");
         int n = sizes.batch * sizes.seq + 1;
-        int[] tokens = new int[n];
-        for (int i = 0; i < n; i++) {
-            tokens[i] = (int) all[step * n + i];
-        }
-        return tokens;
+        return Arrays.stream(values("tokens"), step * n, (step + 1) * n)
+                .mapToInt(token -> (int) token)
+                .toArray();
     }
 
     public double[] values(String name) {

@@ -85,11 +85,11 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
         return switch (name) {
             case "muon" -> Direction.Muon.standard();
             case "adam" -> Direction.Adam.standard();
-            case "lion" -> Lion.standard();
-            case "signum" -> Signum.standard();
+            case "lion" -> new Lion(0.9, 0.99);
+            case "signum" -> new Signum(0.9, false);
             case "muon-nesterov" -> muon(true, ShapeFactor.NONE);
             case "muon-rms" -> muon(false, ShapeFactor.RMS);
-            case "normuon" -> NorMuon.standard();
+            case "normuon" -> new NorMuon(Direction.Muon.standard(), 0.95, 1e-10);
             default ->
                 throw new Refusal("unknown golden direction '" + name
                         + "'; it must be muon, adam, lion, signum, muon-nesterov, muon-rms or normuon");

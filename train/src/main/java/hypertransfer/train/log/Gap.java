@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.function.BiConsumer;
+import java.util.function.ObjDoubleConsumer;
 
 /**
  * A run beside the one it follows, over the steps that both have logged. Nothing compared is NaN, never zero.
@@ -66,17 +67,12 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             moved = null;
         }
 
-        /** The run's loss minus the target's, with the run's own line. */
-        public interface Each {
-            void difference(Line own, double difference);
-        }
-
         public Gap read() {
             return read((own, difference) -> {});
         }
 
-        /** The gap so far; hands over every difference of losses that this reading adds. */
-        public Gap read(Each each) {
+        /** The gap so far; hands over the run's own line and its loss minus the target's, of all that this reading adds. */
+        public Gap read(ObjDoubleConsumer<Line> each) {
             if (losses.cut() || moved != null && moved.cut()) {
                 begin();
             }
@@ -84,13 +80,13 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
                 moved = new Merge(run.matrices(), target.matrices());
             }
             losses.read((own, other) -> {
-                if (own instanceof Line.Training a && other instanceof Line.Training b) {
-                    training = training.and(a.loss() - b.loss());
-                    each.difference(own, a.loss() - b.loss());
-                } else if (own instanceof Line.Validation a && other instanceof Line.Validation b) {
-                    validation = validation.and(a.loss() - b.loss());
-                    each.difference(own, a.loss() - b.loss());
+                double difference = own.loss() - other.loss();
+                if (own instanceof Line.Training) {
+                    training = training.and(difference);
+                } else {
+                    validation = validation.and(difference);
                 }
+                each.accept(own, difference);
             });
             moved.read((own, other) -> {
                 // What the follower's target should be, against what it is in the run that has it as its own target.

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -24,6 +25,11 @@ public sealed interface Line {
     /** Rises within a file: a step's validation is written before the step itself. */
     default long place() {
         return 2L * step() + (this instanceof Training ? 1 : 0);
+    }
+
+    /** NaN where it has none. */
+    default double loss() {
+        return Double.NaN;
     }
 
     /** As it is written, without the newline. */
@@ -209,9 +215,7 @@ public sealed interface Line {
     }
 
     private static double[] none(int count) {
-        double[] none = new double[count];
-        Arrays.fill(none, Double.NaN);
-        return none;
+        return DoubleStream.generate(() -> Double.NaN).limit(count).toArray();
     }
 
     private static double value(JsonNode value, String key) throws Damaged {

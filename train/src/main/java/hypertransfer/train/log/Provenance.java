@@ -6,7 +6,6 @@ import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,14 +51,12 @@ public record Provenance(Map<String, String> facts, List<String> matrices, List<
     }
 
     private static List<String> texts(Path file, JsonNode node, String key) {
-        List<String> texts = new ArrayList<>();
-        for (JsonNode text : node.path(key)) {
-            if (!text.isString()) {
-                throw new Refusal(file + " has " + text + " in '" + key + "', not a name; leave the run out");
-            }
-            texts.add(text.stringValue());
-        }
-        return List.copyOf(texts);
+        return node.path(key)
+                .valueStream()
+                .map(text -> text.stringValueOpt()
+                        .orElseThrow(() -> new Refusal(
+                                file + " has " + text + " in '" + key + "', not a name; leave the run out")))
+                .toList();
     }
 
     void write(Path file) {

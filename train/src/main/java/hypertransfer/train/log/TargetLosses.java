@@ -18,30 +18,29 @@ public final class TargetLosses {
 
     /** Its training loss at a step; empty where it has none, or not yet. */
     public OptionalDouble trained(int step) {
-        return at(step, 1) instanceof Line.Training t ? OptionalDouble.of(t.loss()) : OptionalDouble.empty();
+        return at(2L * step + 1);
     }
 
     /** Its validation loss before a step; empty where it has none, or not yet. */
     public OptionalDouble validated(int step) {
-        return at(step, 0) instanceof Line.Validation v ? OptionalDouble.of(v.loss()) : OptionalDouble.empty();
+        return at(2L * step);
     }
 
-    private Line at(int step, int part) {
-        long place = 2L * step + part;
+    private OptionalDouble at(long place) {
         try {
             if (target != null && theirs == null) {
-                target.seek(step);
+                target.seek((int) (place / 2));
             }
             while (target != null && (theirs == null || theirs.place() < place)) {
                 Line next = target.next();
                 if (next == null) {
-                    return null;
+                    return OptionalDouble.empty();
                 }
                 theirs = next;
             }
         } catch (UncheckedIOException e) { // a target that cannot be read any more must not end the run
             target = null;
         }
-        return target != null && theirs.place() == place ? theirs : null;
+        return target != null && theirs.place() == place ? OptionalDouble.of(theirs.loss()) : OptionalDouble.empty();
     }
 }

@@ -140,25 +140,24 @@ public final class Network {
 
     /** A step of one micro-batch: adds the gradient of its mean loss to the gradients. */
     public void gradient(int[] inputs, int[] targets) {
-        gradient(inputs, targets, 0);
-    }
-
-    /** Adds micro-batch {@code micro}'s share of the gradient of the step's mean loss to the gradients. */
-    public void gradient(int[] inputs, int[] targets, int micro) {
-        engine.feed(inputs, targets);
-        engine.replay("micro-batch " + micro, () -> backward(micro, (part, work) -> work.run(), part -> {}));
-        layers.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
+        gradient(inputs, targets, 0, null);
     }
 
     /**
-     * The same in parts, for one who sends gradients while others are computed.
+     * Adds micro-batch {@code micro}'s share of the gradient of the step's mean loss to the gradients: in parts for one who sends
+     * gradients while others are computed.
      *
-     * @param ready told after each part what is complete, a number of {@link Parameters#completed}
+     * @param ready told after each part what is complete, a number of {@link Parameters#completed}; null where nobody is
      */
     public void gradient(int[] inputs, int[] targets, int micro, IntConsumer ready) {
+        String name = "micro-batch " + micro;
         engine.feed(inputs, targets);
-        backward(micro, (part, work) -> engine.replay("micro-batch " + micro + part, work), ready);
-        layers.embedBackward(atEmbedding(), parameters.embed.gradient());
+        if (ready == null) {
+            engine.replay(name, () -> backward(micro, (part, work) -> work.run(), part -> {}));
+        } else {
+            backward(micro, (part, work) -> engine.replay(name + part, work), ready);
+        }
+        layers.embedBackward(atEmbedding(), parameters.embed.gradient()); // its work depends on the tokens
     }
 
     private void backward(int micro, BiConsumer<String, Runnable> run, IntConsumer ready) {
@@ -279,11 +278,7 @@ public final class Network {
         throughShift(through, b.o());
         layers.productWeight(through, t.o, p.o().gradient());
         layers.productInput(through, p.o().weight(), dx);
-        if (heads.nothing()) {
-            layers.attentionBackward(t.qkv, t.o, t.lse, dx, dqkv);
-        } else {
-            layers.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
-        }
+        layers.attentionHeadsBackward(t.qkv, t.rqkv, heads, t.o, t.lse, dx, dqkv);
         throughShift(dqkv, b.qkv());
         layers.productWeight(dqkv, t.a, p.qkv().gradient());
         layers.productInput(dqkv, p.qkv().weight(), dx);

@@ -22,11 +22,6 @@ public record Lion(double beta1, double beta2) implements Direction {
         Limits.fraction("Lion's beta2", beta2);
     }
 
-    /** The authors' own. */
-    public static Lion standard() {
-        return new Lion(0.9, 0.99);
-    }
-
     @Override
     public String label() {
         return "Lion " + beta1 + " " + beta2;

@@ -23,11 +23,6 @@ public record NorMuon(Muon muon, double beta2, double epsilon) implements Direct
         Limits.aboveZero("NorMuon's epsilon", epsilon);
     }
 
-    /** The authors' beta2 over the paper's Muon. */
-    public static NorMuon standard() {
-        return new NorMuon(Muon.standard(), 0.95, 1e-10);
-    }
-
     @Override
     public String label() {
         return "Nor" + muon.label() + ", rows " + beta2;

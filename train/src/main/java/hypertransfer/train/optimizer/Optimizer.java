@@ -102,41 +102,36 @@ public final class Optimizer {
         groups = groups(parameters.own().stream().filter(p -> !p.hidden()).toList());
     }
 
+    /** Those with one direction, and those with one share of AdamW's rate. */
     private List<Group> groups(List<Parameter> others) {
-        Map<Direction, List<Hidden.Own>> directed = new LinkedHashMap<>();
-        views.own.forEach(
-                m -> directed.computeIfAbsent(hidden.get(m.number()).rule().direction(), direction -> new ArrayList<>())
-                        .add(m));
-        List<Group> all = new ArrayList<>();
-        directed.forEach((direction, members) ->
-                all.add(new Group(direction, members, memories.declare(direction, remembering(members)))));
-        others.stream()
+        int n = hidden.size();
+        Map<Object, List<Hidden.Own>> together = views.own.stream()
                 .collect(Collectors.groupingBy(
-                        p -> routing.share().applyAsDouble(p.outline()), LinkedHashMap::new, Collectors.toList()))
-                .forEach((share, members) -> all.add(rest(share, members)));
+                        m -> hidden.get(m.number()).rule().direction(), LinkedHashMap::new, Collectors.toList()));
+        for (Parameter p : others) {
+            double share = routing.share().applyAsDouble(p.outline());
+            if (!shares.contains(share)) {
+                shares.add(share);
+            }
+            int number = n + shares.indexOf(share);
+            together.computeIfAbsent(number, none -> new ArrayList<>())
+                    .add(new Hidden.Own(number, p.name(), p.master(), p.gradient(), p.weight()));
+        }
+        List<Group> all = new ArrayList<>();
+        together.forEach((key, members) -> {
+            Direction direction = key instanceof Direction own ? own : routing.rest();
+            all.add(new Group(direction, members, memories.declare(direction, remembering(members))));
+        });
         return all;
     }
 
-    private Group rest(double share, List<Parameter> others) {
-        int number = hidden.size() + shares.size();
-        shares.add(share);
-        List<Memories.Parts> parts = others.stream()
-                .map(p -> new Memories.Parts(
-                        p.name(), 1, p.master().rows(), p.master().cols()))
-                .toList();
-        List<Hidden.Own> members = others.stream()
-                .map(p -> new Hidden.Own(number, p.master(), p.gradient(), p.weight()))
-                .toList();
-        return new Group(routing.rest(), members, memories.declare(routing.rest(), parts));
-    }
-
-    /** The wholes of these matrices, whose parts follow each other. */
-    private List<Memories.Parts> remembering(List<Hidden.Own> members) {
+    /** The parameters that these are, or are parts of; the parts of one follow each other. */
+    private static List<Memories.Parts> remembering(List<Hidden.Own> members) {
         Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
-        for (Hidden.Own member : members) {
-            Matrix m = hidden.get(member.number());
-            String whole = m.whole().name();
-            wholes.merge(whole, new Memories.Parts(whole, 1, m.rows(), m.cols()), Memories.Parts::with);
+        for (Hidden.Own m : members) {
+            Memories.Parts one = new Memories.Parts(
+                    m.whole(), 1, m.master().rows(), m.master().cols());
+            wholes.merge(m.whole(), one, Memories.Parts::with);
         }
         return List.copyOf(wholes.values());
     }
@@ -241,6 +236,7 @@ public final class Optimizer {
         return cosines();
     }
 
+    /** The same, of gradients that were taken; after a clamp they are others. */
     private double[] cosines() {
         Readings readings = all(motion.readings(w, u));
         double[] cosines = new double[hidden.size()];
@@ -270,9 +266,10 @@ public final class Optimizer {
      * @param decays weight decays that are this step's own, one for each hidden matrix, where all are moved by the plain
      *     Base optimizer; null for those of their transfers
      * @param restRate the rate of all else
+     * @param radial what {@link #radial} has read of these gradients; null where it was not asked
      * @return what happened to each hidden matrix
      */
-    public List<Step> step(double[] rates, double[] decays, double restRate) {
+    public List<Step> step(double[] rates, double[] decays, double restRate, double[] radial) {
         if (!(restRate >= 0 && restRate * routing.restDecay() < 1)) {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
@@ -284,7 +281,8 @@ public final class Optimizer {
         Arrays.setAll(scale, k -> k >= n ? 1 : placebo * transfer(k).gradientScale(states.get(k)));
         clip(scale);
         boolean trained = hidden.stream().anyMatch(m -> m.rule().proxyRate() > 0);
-        double[] radial = trained ? cosines() : null; // while the gradients are there
+        boolean read = radial != null && routing.clip().value() == 0;
+        double[] slopes = !trained || read ? radial : cosines(); // while the gradients are there
         groups.forEach(group -> group.direction.apply(engine, group.gradients, group.of(scale), steps, group.state));
 
         Readings readings = all(motion.readings(w, u));
@@ -310,7 +308,7 @@ public final class Optimizer {
         for (int k = 0; k < n; k++) {
             Step step = taken.get(k);
             double rate = hidden.get(k).rule().proxyRate() * rates[k];
-            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, radial[k])));
+            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, slopes[k])));
         }
         states = List.copyOf(next);
         steps++;
@@ -376,9 +374,7 @@ public final class Optimizer {
 
     /** The same rate for all hidden matrices. */
     public List<Step> step(double rate, double restRate) {
-        double[] rates = new double[hidden.size()];
-        Arrays.fill(rates, rate);
-        return step(rates, null, restRate);
+        return step(hidden.stream().mapToDouble(m -> rate).toArray(), null, restRate, null);
     }
 
     /** Writes the weights that the network is evaluated at, where they are not the masters, and brings them to all. */

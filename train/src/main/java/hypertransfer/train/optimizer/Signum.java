@@ -18,11 +18,6 @@ public record Signum(double momentum, boolean nesterov) implements Direction {
         Limits.fraction("Signum's momentum", momentum);
     }
 
-    /** Momentum 0.9. */
-    public static Signum standard() {
-        return new Signum(0.9, false);
-    }
-
     @Override
     public String label() {
         return "Signum " + momentum + (nesterov ? " Nesterov" : "");

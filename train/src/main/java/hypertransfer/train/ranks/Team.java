@@ -73,8 +73,8 @@ public final class Team {
         gradients = parameters.gradients();
         sums = parameters.own().stream().map(Parameter::gradient).toList();
         own = share.own().stream().map(parameters::gradient).toList();
-        one = filled(sums.size(), 1);
-        minusOne = filled(sums.size(), -1);
+        one = sums.stream().mapToDouble(sum -> 1).toArray();
+        minusOne = sums.stream().mapToDouble(sum -> -1).toArray();
         if (ranks.several()) {
             for (int owner = 0; owner < ranks.size(); owner++) {
                 List<Ownership.Piece> pieces = share.ownership().of(owner);
@@ -339,11 +339,5 @@ public final class Team {
                 engine.write(own, piece.isWhole() ? all : Arrays.copyOfRange(all, from, from + piece.rows() * cols));
             }
         }
-    }
-
-    private static double[] filled(int count, double value) {
-        double[] values = new double[count];
-        Arrays.fill(values, value);
-        return values;
     }
 }

@@ -61,7 +61,7 @@ public record Rehearsal(
                 }
                 session.gradient(feed, t, () -> false);
                 double[] scaled = Arrays.stream(rates.at(t)).map(e -> own * e).toArray();
-                List<Step> steps = optimizer.step(scaled, rates.decaysAt(t), scale * adam.rate(t));
+                List<Step> steps = optimizer.step(scaled, rates.decaysAt(t), scale * adam.rate(t), null);
                 taken.add(new Taken(session.network().meanLoss(), steps));
             }
         } catch (Diverged e) { // what there is can be compared
@@ -88,7 +88,7 @@ public record Rehearsal(
             do {
                 int like = Math.min(taken.size(), c.steps() - 1); // a run of one step has rates for that one only
                 session.gradient(feed, like, () -> false);
-                session.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like));
+                session.optimizer().step(rates.at(like), rates.decaysAt(like), adam.rate(like), null);
                 session.network().meanLoss(); // which waits for the engine
                 long now = System.nanoTime();
                 taken.add((now - begun) / 1e9);

@@ -8,12 +8,12 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.Matrices;
 import hypertransfer.train.optimizer.Matrix;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -118,10 +118,8 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
     }
 
     private static List<Double> between(List<Double> a, List<Double> b, double part) {
-        List<Double> rates = new ArrayList<>();
-        for (int t = 0; t < a.size(); t++) {
-            rates.add((1 - part) * a.get(t) + part * b.get(t));
-        }
-        return rates;
+        return IntStream.range(0, a.size())
+                .mapToObj(t -> (1 - part) * a.get(t) + part * b.get(t))
+                .toList();
     }
 }

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
@@ -173,8 +174,11 @@ public record Session(
             }
             Feed.Batch batch = feed.training(step, micro);
             int index = micro;
+            IntConsumer ready = team.exchanges() ? team::send : null;
             try {
-                Stopped.until(team.size() == 1 ? stop : () -> false, () -> gradient(batch, index));
+                Stopped.until(
+                        team.size() == 1 ? stop : () -> false,
+                        () -> network.gradient(batch.inputs(), batch.targets(), index, ready));
             } catch (Stopped e) {
                 return false;
             }
@@ -182,14 +186,6 @@ public record Session(
         }
         team.gather(network.losses());
         return true;
-    }
-
-    private void gradient(Feed.Batch batch, int micro) {
-        if (team.exchanges()) {
-            network.gradient(batch.inputs(), batch.targets(), micro, team::send);
-        } else {
-            network.gradient(batch.inputs(), batch.targets(), micro);
-        }
     }
 
     /**

@@ -276,7 +276,7 @@ public final class Trainer {
         }
         boolean measured = c.log().radial(step, c.steps());
         double[] radial = measured ? session.optimizer().radial() : null; // the step turns gradients into directions
-        List<Step> taken = session.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate);
+        List<Step> taken = session.optimizer().step(rates.at(step), rates.decaysAt(step), adamRate, radial);
         loss = session.network().meanLoss();
         double seconds = (System.nanoTime() - begun) / 1e9;
         long tokens = (step + 1) * c.tokensPerStep();

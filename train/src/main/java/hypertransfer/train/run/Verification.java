@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A span of a stored run, trained again from one of its checkpoints, or from its start, in a folder that is removed
@@ -145,12 +147,9 @@ public record Verification(
     private static Verification compare(Run run, Run again, int from, int to) {
         int matrices = again.provenance().matrices().size();
         Map<String, Line> stored = new HashMap<>();
-        List<Line> here = new ArrayList<>();
-        run.metrics().lines(Line.class).forEach(line -> stored.put(name(line), line));
-        run.matrices(matrices).lines(Line.class).forEach(line -> stored.put(name(line), line));
-        again.metrics().lines(Line.class).forEach(here::add);
-        again.matrices(matrices).lines(Line.class).forEach(here::add);
-        here.sort((a, b) -> Integer.compare(a.step(), b.step()));
+        all(run, matrices).forEach(line -> stored.put(name(line), line));
+        List<Line> here =
+                all(again, matrices).sorted(Comparator.comparingInt(Line::step)).toList();
         List<Difference> differences = new ArrayList<>();
         int lines = 0;
         for (Line line : here) {
@@ -158,7 +157,7 @@ public record Verification(
             if (before != null) {
                 lines++;
                 if (!timeless(before).text().equals(timeless(line).text())) {
-                    differences.add(new Difference(line.step(), what(line), loss(before), loss(line)));
+                    differences.add(new Difference(line.step(), what(line), before.loss(), line.loss()));
                 }
             }
         }
@@ -167,6 +166,11 @@ public record Verification(
         }
         Map<String, Fact> facts = facts(run, again);
         return new Verification(from, to, lines, weights(run, again, to), List.copyOf(differences), facts);
+    }
+
+    private static Stream<Line> all(Run run, int matrices) {
+        return Stream.concat(
+                run.metrics().lines(Line.class), run.matrices(matrices).lines(Line.class));
     }
 
     private static String name(Line line) {
@@ -178,14 +182,6 @@ public record Verification(
             case Line.Training t -> "training loss";
             case Line.Validation v -> "validation loss";
             case Line.Matrices m -> "norms and rates";
-        };
-    }
-
-    private static double loss(Line line) {
-        return switch (line) {
-            case Line.Training t -> t.loss();
-            case Line.Validation v -> v.loss();
-            case Line.Matrices m -> Double.NaN;
         };
     }
 

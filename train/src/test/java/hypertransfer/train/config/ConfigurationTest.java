@@ -313,9 +313,9 @@ class ConfigurationTest {
 
     @Test
     void directionsHaveDefaultsOfTheirOwn() {
-        assertThat(direction("lion")).isEqualTo(Lion.standard());
-        assertThat(direction("signum")).isEqualTo(Signum.standard());
-        assertThat(direction("normuon")).isEqualTo(NorMuon.standard());
+        assertThat(direction("lion")).isEqualTo(new Lion(0.9, 0.99));
+        assertThat(direction("signum")).isEqualTo(new Signum(0.9, false));
+        assertThat(direction("normuon")).isEqualTo(new NorMuon(Direction.Muon.standard(), 0.95, 1e-10));
         assertThat(direction("muon")).isEqualTo(Direction.Muon.standard());
         assertThat(direction("adam")).isEqualTo(Direction.Adam.standard());
         assertThat(direction("soap")).isEqualTo(new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000));

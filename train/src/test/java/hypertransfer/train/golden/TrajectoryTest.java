@@ -52,9 +52,9 @@ class TrajectoryTest {
             new Way("muon", Direction.Muon.standard(), 0.02),
             new Way("adam", Direction.Adam.standard(), 0.004),
             new Way("sgd", new Direction.Sgd(0.95, true), 0.2),
-            new Way("lion", Lion.standard(), 0.002),
+            new Way("lion", new Lion(0.9, 0.99), 0.002),
             new Way("signum", new Signum(0.9, true), 0.002),
-            new Way("normuon", NorMuon.standard(), 0.02),
+            new Way("normuon", new NorMuon(Direction.Muon.standard(), 0.95, 1e-10), 0.02),
             new Way("adamuon", new AdaMuon(0.95, false, POLAR, 0.95, 1e-10), 0.02),
             new Way("soap", new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000), 0.004));
 

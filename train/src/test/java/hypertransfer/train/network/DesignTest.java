@@ -74,8 +74,8 @@ class DesignTest {
             one.gradient();
             one.network.gradient(others, one.targets);
             two.engine.zero(two.parameters.gradients());
-            two.network.gradient(two.inputs, two.targets, 0);
-            two.network.gradient(others, two.targets, 1);
+            two.network.gradient(two.inputs, two.targets, 0, null);
+            two.network.gradient(others, two.targets, 1, null);
             for (Parameter p : one.parameters.all()) {
                 double[] half = gradient(one, p);
                 Arrays.setAll(half, i -> half[i] / 2);

@@ -33,12 +33,12 @@ class DirectionsTest {
 
     static Stream<Direction> all() {
         return Stream.of(
-                Lion.standard(),
-                Signum.standard(),
+                new Lion(0.9, 0.99),
+                new Signum(0.9, false),
                 new Signum(0.8, true),
                 new Direction.Sgd(0.9, true),
                 new Direction.Muon(0.9, true, POLAR, ShapeFactor.TALL),
-                NorMuon.standard(),
+                new NorMuon(Direction.Muon.standard(), 0.95, 1e-10),
                 new NorMuon(new Direction.Muon(0.9, true, POLAR, ShapeFactor.RMS), 0.9, 1e-8),
                 new AdaMuon(0.95, true, POLAR, 0.9, 1e-8),
                 // these matrices have gradients of low rank: epsilon is well above the roundings in the rest

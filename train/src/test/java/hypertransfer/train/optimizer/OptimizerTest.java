@@ -36,7 +36,7 @@ class OptimizerTest {
                 return 0.02 * factor.factor(w.rows(), w.cols());
             });
             plain.gradient();
-            plain.optimizer.step(byHand, null, 0.01);
+            plain.optimizer.step(byHand, null, 0.01, null);
             scaled.gradient();
             scaled.optimizer.step(0.02, 0.01);
             assertThat(scaled.loss()).isCloseTo(plain.loss(), within(1e-12));

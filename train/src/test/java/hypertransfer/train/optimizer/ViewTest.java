@@ -78,7 +78,8 @@ class ViewTest {
     @ParameterizedTest
     @ValueSource(strings = {"heads", "blocks:2x2"})
     void transfersFollowTheirTargetsPartByPart(String view) {
-        for (Direction direction : List.of(Direction.Muon.standard(), NorMuon.standard())) {
+        for (Direction direction :
+                List.of(Direction.Muon.standard(), new NorMuon(Direction.Muon.standard(), 0.95, 1e-10))) {
             double[] base = losses(direction, Mode.BASE, view), ball = losses(direction, Mode.HYPERBALL, view);
             assertThat(losses(direction, Mode.HYPERTRANSFER_PLUS, view)).containsExactly(base, within(1e-9));
             assertThat(losses(direction, Mode.INVERSE_HYPERTRANSFER_PLUS, view)).containsExactly(ball, within(1e-9));

@@ -150,7 +150,7 @@ class GroupsTest {
                 "matrices.groups.o.direction=lion",
                 "matrices.groups.q.direction=soap",
                 "matrices.groups.k={direction: signum, momentum: 0.8}");
-        assertThat(direction(c, "o")).isEqualTo(Lion.standard());
+        assertThat(direction(c, "o")).isEqualTo(new Lion(0.9, 0.99));
         assertThat(direction(c, "q")).isEqualTo(new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000));
         assertThat(direction(c, "k")).isEqualTo(new Signum(0.8, false));
         assertThat(direction(c, "v")).isEqualTo(Direction.Muon.standard());

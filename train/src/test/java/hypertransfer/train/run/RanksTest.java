@@ -177,7 +177,7 @@ class RanksTest {
                 Session session = Session.open(c, Map.of())) {
             Feed.Batch batch = feed.training(0, 0);
             Parameters parameters = session.parameters();
-            session.network().gradient(batch.inputs(), batch.targets(), 0);
+            session.network().gradient(batch.inputs(), batch.targets(), 0, null);
             Map<String, double[]> whole = gradients(session);
             session.engine().zero(parameters.gradients());
             List<Integer> parts = new ArrayList<>();

@@ -3,10 +3,11 @@ package hypertransfer.train.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Clip;
+import hypertransfer.core.Mode;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.train.Rig;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Line;
@@ -15,7 +16,10 @@ import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.optimizer.Rule;
+import hypertransfer.train.optimizer.View;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,6 +29,8 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a run tells about the scale of its matrices while it trains. */
 class ScalesTest {
@@ -53,9 +59,10 @@ class ScalesTest {
         }
     }
 
-    /** A step reads the hidden matrices once, for the algebra; only where the radial part is asked for, once more. */
-    @Test
-    void aStepReadsTheHiddenMatricesOnce() {
+    /** A step reads the hidden matrices once, for the algebra; only for the radial part, which trains norms, once more. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0, 1})
+    void aStepReadsTheHiddenMatricesOnce(double proxyRate) {
         Architecture architecture = new Architecture(Variant.M1, 11, 2, 8, 4, 5);
         Engine real = Engines.open("reference", architecture.dims(2));
         List<String> calls = new ArrayList<>();
@@ -67,7 +74,10 @@ class ScalesTest {
                             ? proxy
                             : method.invoke(moves ? real.motion() : real, args);
                 });
-        Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
+        Rule trained =
+                new Rule(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1), 1, 0, View.WHOLE, proxyRate);
+        Routing routing = new Routing(
+                matrix -> trained, Direction.Adam.standard(), 0.1, other -> 1, Representation.PLAIN, Clip.NONE);
         try (Session session = Session.of(counting, architecture, routing, 1, false)) {
             session.initialize(1234);
             int[] tokens = new Random(3).ints(10, 0, 11).toArray();
@@ -75,11 +85,16 @@ class ScalesTest {
             double[] rates = new double[session.matrices().size()];
             Arrays.fill(rates, 0.02);
             calls.clear();
-            session.optimizer().step(rates, null, 0.01);
-            assertThat(calls).filteredOn("readings"::equals).hasSize(1);
+            session.optimizer().step(rates, null, 0.01, null);
+            assertThat(calls).filteredOn("readings"::equals).hasSize(proxyRate == 0 ? 1 : 2);
             calls.clear();
-            session.optimizer().radial();
+            double[] radial = session.optimizer().radial();
             assertThat(calls).containsExactly("readings");
+            session.optimizer().step(rates, null, 0.01, radial);
+            assertThat(calls)
+                    .as("which a trained norm takes over")
+                    .filteredOn("readings"::equals)
+                    .hasSize(2);
         }
     }
 

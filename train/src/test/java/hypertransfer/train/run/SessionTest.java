@@ -38,7 +38,7 @@ class SessionTest {
             Schedule adam = c.adamw().schedule(c.steps());
             for (int step = 0; step < c.steps(); step++) {
                 session.gradient(feed, step, () -> false);
-                session.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step));
+                session.optimizer().step(rates.at(step), rates.decaysAt(step), adam.rate(step), null);
             }
             assertThat(validation(session, feed, 0))
                     .as("weights that were trained before")
@@ -91,7 +91,7 @@ class SessionTest {
             session.gradient(feed, 0, () -> false);
             double[] rates = new double[session.matrices().size()];
             Arrays.fill(rates, 0.02);
-            session.optimizer().step(rates, null, 0.01);
+            session.optimizer().step(rates, null, 0.01, null);
             return session.parameters().own().stream()
                     .map(p -> real.read(p.master()))
                     .toList();

@@ -10,6 +10,7 @@ import hypertransfer.engine.foreign.Native;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /** CUDA's compiler as a library: from a kernel's text to what a card runs. Safe to call from several threads. */
 public record Nvrtc(Native library) {
@@ -27,14 +28,12 @@ public record Nvrtc(Native library) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);
             check("nvrtcGetNumSupportedArchs", count);
-            int n = count.get(JAVA_INT, 0), best = 0;
-            MemorySegment targets = arena.allocate(JAVA_INT, n);
+            MemorySegment targets = arena.allocate(JAVA_INT, count.get(JAVA_INT, 0));
             check("nvrtcGetSupportedArchs", targets);
-            for (int i = 0; i < n; i++) {
-                int target = targets.getAtIndex(JAVA_INT, i);
-                best = target <= capability ? Math.max(best, target) : best;
-            }
-            return best;
+            return IntStream.of(targets.toArray(JAVA_INT))
+                    .filter(target -> target <= capability)
+                    .max()
+                    .orElse(0);
         }
     }
 

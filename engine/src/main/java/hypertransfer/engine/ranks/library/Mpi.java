@@ -133,11 +133,7 @@ public final class Mpi implements Ranks {
     }
 
     private List<MemorySegment> parts(IntFunction<MemorySegment> part) {
-        List<MemorySegment> parts = new ArrayList<>();
-        for (int peer = 0; peer < size; peer++) {
-            parts.add(part.apply(peer));
-        }
-        return parts;
+        return IntStream.range(0, size).mapToObj(part).toList();
     }
 
     @Override

@@ -12,9 +12,8 @@ import java.util.List;
 import java.util.Locale;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
-import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.json.JsonFactory;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Some bytes of an input: part of one document, or lines of JSON with a document each.
@@ -23,8 +22,6 @@ import tools.jackson.core.json.JsonFactory;
  * @param opens whether they begin a document (lines of JSON always do)
  */
 public record Piece(String source, long line, byte[] bytes, boolean json, boolean opens) {
-    private static final JsonFactory JSON = new JsonFactory();
-
     /** The ids of one document, or of a later part of one. */
     public record Ids(boolean opens, int[] ids) {}
 
@@ -101,21 +98,14 @@ public record Piece(String source, long line, byte[] bytes, boolean json, boolea
         if (object.isBlank()) {
             return "";
         }
-        String text = null;
-        try (JsonParser parser = JSON.createParser(ObjectReadContext.empty(), object)) {
-            if (parser.nextToken() != JsonToken.START_OBJECT) {
+        String text;
+        try (JsonParser parser = JsonMapper.shared().createParser(object)) {
+            JsonNode line = parser.readValueAsTree();
+            if (!line.isObject()) {
                 throw new Refusal(place(number) + "the line is not a JSON object; every line of a .jsonl file must be "
                         + "one, with a field \"" + field + "\"");
             }
-            while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-                boolean wanted = parser.currentName().equals(field);
-                JsonToken value = parser.nextToken();
-                if (wanted && value == JsonToken.VALUE_STRING) {
-                    text = parser.getString();
-                } else {
-                    parser.skipChildren();
-                }
-            }
+            text = line.path(field).stringValue(null);
             if (parser.nextToken() != null) {
                 throw new Refusal(place(number) + "more than one JSON value; give each its own line");
             }

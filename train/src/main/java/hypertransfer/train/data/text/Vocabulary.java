@@ -7,6 +7,7 @@ import com.knuddels.jtokkit.api.IntArrayList;
 import hypertransfer.train.Word;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.IntStream;
 
 /** How text becomes token ids. */
 public enum Vocabulary implements Word {
@@ -43,11 +44,7 @@ public enum Vocabulary implements Word {
             return Gpt2.ENCODING.encodeOrdinary(text).toArray();
         }
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        int[] ids = new int[bytes.length];
-        for (int i = 0; i < ids.length; i++) {
-            ids[i] = bytes[i] & 0xff;
-        }
-        return ids;
+        return IntStream.range(0, bytes.length).map(i -> bytes[i] & 0xff).toArray();
     }
 
     /**
