@@ -66,6 +66,12 @@ final class Runs {
                         .collect(Collectors.joining(", "));
     }
 
+    /** A path as a command takes it here. */
+    static Path here(Path path) {
+        Path here = Path.of("").toAbsolutePath(), whole = path.toAbsolutePath();
+        return whole.startsWith(here) && !whole.equals(here) ? here.relativize(whole) : whole;
+    }
+
     static Path real(Path path) {
         try {
             return path.toRealPath();
