@@ -5,14 +5,9 @@ import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.experiment.Plan;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -83,20 +78,8 @@ public final class FairCommand implements Callable<Integer> {
         }
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
         Configuration first = sides.get(leader);
-        Experiment experiment = experiment(first.preset());
-        List<Plan> plans = new ArrayList<>();
-        try (Interrupt interrupt = new Interrupt()) {
-            for (long seed = first.seed(); seed < first.seed() + seeds; seed++) {
-                Path in = to.resolve("seed-" + seed);
-                plans.add(new Plan(experiment, first.preset(), List.of("seed=" + seed), in, in, json.words()));
-                if (!plans.getLast().run(interrupt)) {
-                    json.words().print(Next.again(to));
-                    return Exit.INTERRUPTED;
-                }
-            }
-        }
-        Standings.of(plans).show(plans, to, json, true);
-        return Exit.FINE;
+        return Standings.train(
+                experiment(first.preset()), first.preset(), List.of(), first.seed(), seeds, true, to, json);
     }
 
     /** The sides, the leader first, and each again at the leader's effective rates. */

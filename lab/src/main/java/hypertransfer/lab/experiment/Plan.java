@@ -65,32 +65,27 @@ public record Plan(
     private static Map<String, List<Point>> points(Experiment experiment, Preset preset) {
         Map<String, List<Point>> all = new LinkedHashMap<>();
         experiment.members().forEach((run, member) -> {
-            Map<String, String[]> own = new LinkedHashMap<>();
+            Map<String, List<String>> own = new LinkedHashMap<>();
             List<String> tuned = experiment.tuned(preset).runs().getOrDefault(run, List.of());
-            for (String setting :
-                    Stream.concat(member.settings().stream(), tuned.stream()).toList()) {
+            Stream.concat(member.settings().stream(), tuned.stream()).forEach(setting -> {
                 String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
-                own.put(pair[0], pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|"));
-            }
-            all.put(run, List.of(new Point(run, run, List.of(), Map.of())));
-            own.forEach((key, values) -> all.computeIfPresent(
+                own.put(pair[0], List.of(pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|")));
+            });
+            all.put(
                     run,
-                    (same, points) -> points.stream()
-                            .flatMap(
-                                    point -> Stream.of(values).map(value -> with(point, key, value, values.length > 1)))
-                            .toList()));
+                    Sweep.combinations(own).stream()
+                            .map(values -> point(run, own, values))
+                            .toList());
         });
         return all;
     }
 
-    private static Point with(Point point, String key, String value, boolean varies) {
-        List<String> settings = new ArrayList<>(point.settings);
-        settings.add(key + "=" + value);
-        Map<String, String> grid = new LinkedHashMap<>(point.grid);
-        if (varies) {
-            grid.put(key, value);
-        }
-        return new Point(point.run, varies ? point.folder + "-" + value : point.folder, settings, grid);
+    private static Point point(String run, Map<String, List<String>> own, Map<String, String> values) {
+        Map<String, String> grid = new LinkedHashMap<>(values);
+        grid.keySet().removeIf(key -> own.get(key).size() == 1);
+        String folder = Stream.concat(Stream.of(run), grid.values().stream()).collect(Collectors.joining("-"));
+        return new Point(
+                run, folder, values.entrySet().stream().map(Object::toString).toList(), grid);
     }
 
     /**
@@ -390,8 +385,8 @@ public record Plan(
             if (!(largest >= 0)) {
                 return Optional.empty();
             }
-            double low = leads.values().stream().mapToDouble(v -> v).min().orElse(Double.NaN);
-            double apart = leads.values().stream().mapToDouble(v -> v).max().orElse(Double.NaN) - low;
+            var losses = leads.values().stream().mapToDouble(v -> v).summaryStatistics();
+            double apart = losses.getMax() - losses.getMin();
             String ends = leads.size() < 2
                     ? ""
                     : String.format("%s end %.2g apart; ", String.join(" and ", leads.keySet()), apart);

@@ -42,14 +42,14 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         var skipped = new LinkedHashMap<Path, RuntimeException>();
         var unlisted = new ArrayList<String>();
         for (Path place : places) {
-            List<Path> found = Runs.under(place, unlisted::add);
+            List<Run> found = Run.under(place, unlisted::add);
             if (found.isEmpty()) {
                 throw new Refusal("there is no run in " + place
                         + ": no directory in it has a config.yaml; give a directory that 'ht train' wrote");
             }
-            found.forEach(run -> add(run, runs, skipped));
+            found.forEach(run -> add(Runs.real(run.directory()), runs, skipped));
         }
-        Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
+        Map<Path, String> names = Runs.names(runs.keySet());
         var messages = new ArrayList<>(List.of(more));
         var damaged = new ArrayList<String>();
         for (Run run : runs.values()) {
