@@ -1,6 +1,5 @@
 package hypertransfer.lab.command;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Standings;
@@ -73,9 +72,6 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (seeds != null && seeds < 1) {
-            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
-        }
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
         int count = seeds == null ? experiment.seeds() : seeds;

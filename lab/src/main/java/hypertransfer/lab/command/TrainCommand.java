@@ -22,6 +22,7 @@ import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
@@ -126,8 +127,8 @@ public final class TrainCommand implements Callable<Integer> {
             return Exit.FINE;
         }
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            Launch launch = new Launch(to, c, new Run(to).begun(), false, writer, ranks);
-            boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, writer, ranks)
+                    .run(interrupt, directory ? set.keys() : Set.of());
             Width.folded(writer).print(finished ? Next.trained(to, c) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }

@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -92,7 +93,7 @@ public final class TransferCommand implements Callable<Integer> {
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         warn(print);
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt);
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt, Set.of());
             if (ranks.rank() > 0) {
                 return finished ? Exit.FINE : Exit.INTERRUPTED;
             }

@@ -73,9 +73,6 @@ public final class FairCommand implements Callable<Integer> {
         if (!sides.containsKey(leader)) {
             throw new Refusal("--schedule-of is " + leader + "; the sides are " + String.join(", ", sides.keySet()));
         }
-        if (seeds < 1) {
-            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
-        }
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
         Configuration first = sides.get(leader);
         return Standings.train(

@@ -1,6 +1,7 @@
 package hypertransfer.lab.compare;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
@@ -115,6 +116,9 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             boolean apart,
             Path to,
             JsonOption json) {
+        if (seeds < 1) {
+            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
+        }
         boolean plain = experiment.again().isEmpty();
         List<Answer> answers = new ArrayList<>();
         List<Plan> plans = new ArrayList<>();

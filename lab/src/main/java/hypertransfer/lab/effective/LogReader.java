@@ -124,17 +124,17 @@ final class LogReader {
         if (Set.copyOf(names).size() < names.size()) {
             throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
         }
-        for (CSVRecord cells : format.parse(in)) {
+        CSVFormat named = format.builder()
+                .setHeader(names.toArray(String[]::new))
+                .setAllowMissingColumnNames(true)
+                .get();
+        for (CSVRecord cells : named.parse(in)) {
             long line = 1 + cells.getParser().getCurrentLineNumber();
-            if (cells.size() != names.size()) {
+            if (cells.isConsistent()) {
+                spread(line, cells.toMap());
+            } else {
                 leaveOut(line, "", cells.size() + " cells instead of " + names.size());
-                continue;
             }
-            Map<String, String> row = new LinkedHashMap<>();
-            for (int i = 0; i < names.size(); i++) {
-                row.put(names.get(i), cells.get(i));
-            }
-            spread(line, row);
         }
     }
 

@@ -52,12 +52,11 @@ public record Launch(
         this(directory, configuration, resume, brief, out, new Alone());
     }
 
-    /** Trains; returns whether the last step was reached, or the run was interrupted before. */
-    public boolean run(Interrupt stop) {
-        return run(stop, Set.of());
-    }
-
-    /** The same with a configuration in which these keys were changed on purpose, when the run is resumed. */
+    /**
+     * Trains; returns whether the last step was reached, or the run was interrupted before.
+     *
+     * @param changed the keys of the configuration that were changed on purpose, when the run is resumed
+     */
     public boolean run(Interrupt stop, Set<String> changed) {
         if (resume && changed.isEmpty() && finished() && (brief || whole())) { // of one run of many the losses count
             resumable(directory, configuration);

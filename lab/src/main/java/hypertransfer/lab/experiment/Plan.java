@@ -28,8 +28,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -114,9 +116,11 @@ public record Plan(
         Map<Path, Point> trials = new LinkedHashMap<>();
         runs.forEach(run -> trained(run).forEach(point -> trials.put(at(point), point)));
         List<Path> paths = List.copyOf(trials.keySet());
+        Predicate<Path> ready = // the runs that it is made from are finished, or never will be
+                path -> needs(trials.get(path).run).allMatch(other -> lost(other) || settled(other));
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).run), path -> {
+        return new Sharing(paths, stop, out).run(ready, path -> {
             int number = paths.indexOf(path) + 1;
             String run = trials.get(path).run;
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
@@ -141,7 +145,7 @@ public record Plan(
 
     private boolean train(Launch launch, Interrupt stop) {
         try {
-            boolean finished = launch.run(stop);
+            boolean finished = launch.run(stop, Set.of());
             if (finished && !experiment.weights()) {
                 new Checkpoints(new Run(launch.directory())).delete();
             }
@@ -157,11 +161,6 @@ public record Plan(
 
     private Stream<String> needs(String run) {
         return experiment.members().get(run).needs().stream();
-    }
-
-    /** Whether the runs that this one is made from are finished, or never will be. */
-    private boolean ready(String run) {
-        return needs(run).allMatch(other -> lost(other) || settled(other));
     }
 
     /** Whether a run diverged, at all points, or cannot be made, because another one diverged. */

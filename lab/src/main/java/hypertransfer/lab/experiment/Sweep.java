@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
@@ -140,7 +141,7 @@ public final class Sweep {
             try {
                 return now.state() == RunStatus.State.FINISHED
                         || now.kind() == FailureKind.DIVERGED
-                        || new Launch(run, point.configuration, begun, true, out).run(stop);
+                        || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
             } catch (Diverged diverged) {
                 out.println(diverged.getMessage());
                 return true;

@@ -16,14 +16,6 @@ import java.util.stream.Stream;
 final class Runs {
     private Runs() {}
 
-    /** A run whose files can be read. */
-    static Run checked(Path directory) {
-        Run run = new Run(directory);
-        run.settings();
-        run.provenance();
-        return run;
-    }
-
     /** The directory of the run that this one follows, if its configuration names one that is there. */
     static Optional<Path> target(Run run) {
         return run.target().map(target -> real(target.directory()));
