@@ -98,10 +98,8 @@ public final class TransferCommand implements Callable<Integer> {
                 return finished ? Exit.FINE : Exit.INTERRUPTED;
             }
             PrintWriter words = Width.folded(print);
-            words.print(Gap.of(to, run)
-                    .table(Curves.read(to, damage -> words.println("warning: " + damage))
-                            .losses()
-                            .size()));
+            Curves own = Curves.read(to, damage -> words.println("warning: " + damage));
+            words.print(Gap.of(to, run).table(own.losses().size()));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
             words.print(Angles.table(angles));
             Angles.write(angles, to);

@@ -172,6 +172,7 @@ record Comparison(
         }
 
         Side summary(double tokens, double seconds, Double below) {
+            var curves = runs.stream().map(r -> r.curves.validations()).toList();
             return new Side(
                     name,
                     directory(),
@@ -184,13 +185,7 @@ record Comparison(
                     mean(r -> r.turning.finalToPeak()),
                     mean(r -> r.within(Spent::tokens, tokens)),
                     mean(r -> r.within(Spent::seconds, seconds)),
-                    below == null
-                            ? null
-                            : Below.of(
-                                    below,
-                                    runs.stream()
-                                            .map(r -> r.curves.validations())
-                                            .toList()));
+                    below == null ? null : Below.of(below, curves));
         }
     }
 

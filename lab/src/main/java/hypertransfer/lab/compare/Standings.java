@@ -84,15 +84,14 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         }
 
         private String shared() {
+            if (share == null) {
+                return null;
+            }
+            String mean = "%.0f %%".formatted(100 * share.mean());
             boolean single = difference != null && difference.pairs() == 1;
-            return share == null
-                    ? null
-                    : share.low() == null && !single
-                            ? "not told"
-                            : "%.0f %%".formatted(100 * share.mean())
-                                    + (single
-                                            ? ""
-                                            : " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high()));
+            return share.low() != null
+                    ? mean + " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high())
+                    : single ? mean : "not told";
         }
     }
 

@@ -90,17 +90,13 @@ final class Curve {
     }
 
     Effective.Summary summary() {
-        double grown = 0, taken = 0, implied = 0;
-        int counted = 0;
-        List<Stretch> all = List.copyOf(stretches.all());
-        for (Stretch s : all.subList(all.size() - Math.max(1, all.size() / 10), all.size())) {
-            grown += s.grown;
-            taken += s.taken;
-            implied += s.impliedDecay;
-            counted += s.rows;
-        }
-        Double rest = taken > 0 && grown > 0 ? Math.sqrt(grown / taken) : null;
-        Double decay = Double.isNaN(implied) ? null : (Double) (implied / counted);
+        int tenth = Math.max(1, stretches.all().size() / 10);
+        Stretch end = stretches.all().stream()
+                .skip(stretches.all().size() - tenth)
+                .reduce(Stretch::and)
+                .orElseThrow();
+        Double rest = end.taken > 0 && end.grown > 0 ? Math.sqrt(end.grown / end.taken) : null;
+        Double decay = Double.isNaN(end.impliedDecay) ? null : (Double) (end.impliedDecay / end.rows);
         double ratio = peak == 0 ? 0 : lastEffective / peak;
         Fit fit = Fit.of(List.of(points()), horizon(), List.of(peakStep));
         return new Effective.Summary(

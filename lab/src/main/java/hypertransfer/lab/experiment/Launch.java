@@ -242,21 +242,17 @@ public record Launch(
      * which knows every tensor, comes later.
      */
     public static void requireRoom(Configuration c) {
-        switch (c.engine()) {
-            case "cpu" -> requireRoom(c, Float.BYTES, Machine.here().memory(), "of memory");
-            case "reference" ->
-                requireRoom(c, Double.BYTES, Runtime.getRuntime().maxMemory(), "of heap");
-            default -> {} // what a card has is known when it is opened
+        boolean cpu = c.engine().equals("cpu");
+        if (!cpu && !c.engine().equals("reference")) {
+            return; // what a card has is known when it is opened
         }
-    }
-
-    private static void requireRoom(Configuration c, int bytes, long there, String what) {
         long parameters = c.architecture().parameters();
-        double needed = (double) COPIES * bytes * parameters;
+        long there = cpu ? Machine.here().memory() : Runtime.getRuntime().maxMemory();
+        double needed = (double) COPIES * (cpu ? Float.BYTES : Double.BYTES) * parameters;
         if (needed > there) {
             String parts = "the network has %,d parameters, whose weights, gradients and momentum need ";
             throw new Refusal(parts.formatted(parameters) + Width.size((long) needed) + ", and engine " + c.engine()
-                    + " has " + Width.size(there) + " " + what + " here; lower model.layers ("
+                    + " has " + Width.size(there) + (cpu ? " of memory" : " of heap") + " here; lower model.layers ("
                     + c.model().layers()
                     + ") or model.width (" + c.model().width() + ")");
         }

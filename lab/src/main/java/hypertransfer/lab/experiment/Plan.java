@@ -215,12 +215,7 @@ public record Plan(
     public List<String> edges(String run) {
         Map<String, String> best = chosen(run).map(Point::grid).orElse(Map.of());
         return best.keySet().stream()
-                .filter(key -> Sweep.ends(
-                        points.get(run).stream()
-                                .map(point -> point.grid.get(key))
-                                .distinct()
-                                .toList(),
-                        best.get(key)))
+                .filter(key -> Sweep.ends(points.get(run).stream().map(point -> point.grid.get(key)), best.get(key)))
                 .toList();
     }
 

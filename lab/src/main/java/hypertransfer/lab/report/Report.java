@@ -82,7 +82,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         if (!runs.containsKey(run)) {
             try {
                 Runs.target(new Run(run)).filter(t -> !t.equals(run)).ifPresent(t -> runs.putIfAbsent(t, new Run(t)));
-            } catch (Refusal | UncheckedIOException e) {
+            } catch (RuntimeException e) {
                 // told when its lines are read
             }
             runs.put(run, new Run(run));
