@@ -1,5 +1,6 @@
 package hypertransfer.lab.command;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Standings;
@@ -75,6 +76,10 @@ public final class ReproduceCommand implements Callable<Integer> {
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
         int count = seeds == null ? experiment.seeds() : seeds;
+        if (count > 1 && set.settings.stream().anyMatch(setting -> setting.startsWith("seed="))) {
+            throw new Refusal("--set seed is for one seed, and here are " + count + " (" + FIRST_SEED + ", "
+                    + (FIRST_SEED + 1) + ", ...); leave it away, or take --seeds 1");
+        }
         return Standings.train(experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
     }
 }

@@ -52,7 +52,7 @@ public final class FairCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            description = "Number of seeds, from the first side's on (default: ${DEFAULT-VALUE}).")
+            description = "Number of seeds, from that of the named side on (default: ${DEFAULT-VALUE}).")
     private int seeds = 1;
 
     @Mixin
@@ -107,6 +107,12 @@ public final class FairCommand implements Callable<Integer> {
             Configuration c = Experiment.at(place, set.settings);
             if (sides.put(name, c) != null) {
                 throw new Refusal("two sides are called " + name + "; give runs whose names differ");
+            }
+            if (sides.containsKey(name.replaceFirst("-fair$", "")) && name.endsWith("-fair")
+                    || sides.containsKey(name + "-fair")) {
+                throw new Refusal("the sides " + name.replaceFirst("-fair$", "") + " and "
+                        + name.replaceFirst("(-fair)?$", "-fair")
+                        + " cannot be told apart here, where -fair is a side at the common rates; rename one");
             }
             if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
                 throw new Refusal(

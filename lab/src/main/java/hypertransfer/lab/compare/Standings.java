@@ -151,7 +151,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     /** Of the plans of all seeds, which are finished. */
     private static Standings of(List<Plan> plans) {
         Experiment experiment = plans.getFirst().experiment();
-        List<String> runs = List.copyOf(experiment.runs().keySet());
+        List<String> runs = experiment.runs().entrySet().stream()
+                .filter(run -> run.getValue().follows() == null)
+                .map(Map.Entry::getKey)
+                .toList();
         List<Part> parts = new ArrayList<>();
         List<Twin> twins = new ArrayList<>();
         parts.add(part(plans, "own", "each at its own rates", runs.getFirst(), runs));
@@ -192,7 +195,12 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         List<Row> ranked = new ArrayList<>();
         rows.keySet().stream()
                 .sorted(Comparator.comparing(run -> mean(losses(plans, run))))
-                .forEach(run -> ranked.add(row(plans, run, rows.get(run), ranked.size() + 1, differences.get(run))));
+                .forEach(run -> {
+                    long lower = ranked.stream()
+                            .filter(row -> row.validation != null && row.validation < mean(losses(plans, run)))
+                            .count();
+                    ranked.add(row(plans, run, rows.get(run), 1 + (int) lower, differences.get(run)));
+                });
         return new Part(name, title, reference, ranked);
     }
 

@@ -10,6 +10,7 @@ import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
@@ -178,7 +179,8 @@ public record Launch(
             stays.add(ConfigurationFile.text("target", before.target()));
         }
         String schedule = before.matrices().recorded(), other = asked.matrices().recorded();
-        if (schedule != null && other != null && inFolder(schedule).equals(inFolder(other))) { // the folders were moved
+        boolean moved = schedule != null && other != null && sameFile(Path.of(schedule), Path.of(other));
+        if (moved) {
             stays.add(ConfigurationFile.text("matrices.recorded", schedule));
         }
         Configuration now = ConfigurationFile.with(asked, stays.toArray(String[]::new));
@@ -192,13 +194,18 @@ public record Launch(
             throw new Refusal(directory + " was started with another configuration (" + differences
                     + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
         }
-        return before;
+        return moved ? ConfigurationFile.with(before, ConfigurationFile.text("matrices.recorded", other)) : before;
     }
 
-    /** A run's file, with the name of its folder. */
-    private static Path inFolder(String file) {
-        Path path = Path.of(file).toAbsolutePath();
-        return path.subpath(Math.max(0, path.getNameCount() - 2), path.getNameCount());
+    /** Whether a file is the same in another place; one that is gone by its name, and a checkpoint knows its numbers. */
+    private static boolean sameFile(Path before, Path now) {
+        try {
+            return Files.exists(before)
+                    ? Files.exists(now) && Files.mismatch(before, now) == -1
+                    : now.endsWith(before.getFileName());
+        } catch (IOException e) {
+            throw new Refusal("cannot compare " + before + " and " + now + ": " + Atomic.reason(e), e);
+        }
     }
 
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */

@@ -10,6 +10,8 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
@@ -61,6 +63,14 @@ public record Plan(
     public Plan(
             Experiment experiment, Preset preset, List<String> settings, Path directory, Path tuning, PrintWriter out) {
         this(experiment, preset, settings, directory, tuning, points(experiment, preset), out);
+        for (Point point : points.values().stream().flatMap(List::stream).toList()) {
+            for (String setting : settings) {
+                if (point.grid.containsKey(setting.split("=", 2)[0])) {
+                    throw new Refusal("--set " + setting + " would be the value of every point of run " + point.run
+                            + ", which has a grid of it; change the grid in the experiment's file");
+                }
+            }
+        }
     }
 
     /** Of every run, at what it is trained: of its settings the later ones win, key by key. */
@@ -71,7 +81,14 @@ public record Plan(
             List<String> tuned = experiment.tuned(preset).runs().getOrDefault(run, List.of());
             Stream.concat(member.settings().stream(), tuned.stream()).forEach(setting -> {
                 String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
-                own.put(pair[0], List.of(pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|")));
+                List<String> values =
+                        List.of(pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|", -1));
+                if (values.size() > 1
+                        && (values.contains("") || Set.copyOf(values).size() < values.size())) {
+                    throw new Refusal(
+                            "run " + run + " has the grid " + setting + "; each value must be there, and once");
+                }
+                own.put(pair[0], values);
             });
             all.put(
                     run,
@@ -98,11 +115,19 @@ public record Plan(
         Experiment.Tuned tuned = experiment.tuned(preset);
         PrintWriter words = Width.folded(out);
         words.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
-        if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
+        boolean rates = points.values().stream()
+                .flatMap(List::stream)
+                .anyMatch(point -> point.settings.stream().anyMatch(setting -> setting.startsWith("matrices.rate=")));
+        if (tuned.settings().isEmpty() && tuned.runs().isEmpty() && !rates) {
             words.println(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
+        points.forEach((run, all) -> { // what cannot be trained is said before anything is
+            if (needs(run).findAny().isEmpty()) {
+                all.forEach(this::configuration);
+            }
+        });
         if (points.values().stream().allMatch(all -> all.size() == 1)) {
             return train(points.keySet(), stop);
         }
@@ -114,7 +139,13 @@ public record Plan(
 
     private boolean train(Collection<String> runs, Interrupt stop) {
         Map<Path, Point> trials = new LinkedHashMap<>();
-        runs.forEach(run -> trained(run).forEach(point -> trials.put(at(point), point)));
+        runs.forEach(run -> trained(run).forEach(point -> {
+            Point other = trials.put(at(point), point);
+            if (other != null) {
+                throw new Refusal("runs " + other.run + " and " + run + " would both be trained in " + at(point)
+                        + "; give one of them another name");
+            }
+        }));
         List<Path> paths = List.copyOf(trials.keySet());
         Predicate<Path> ready = // the runs that it is made from are finished, or never will be
                 path -> needs(trials.get(path).run).allMatch(other -> lost(other) || settled(other));
@@ -134,6 +165,7 @@ public record Plan(
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(path)) {
                 out.println(which + ": finished before");
+                lighten(path);
                 return true;
             }
             int before = done.getAndIncrement();
@@ -146,8 +178,8 @@ public record Plan(
     private boolean train(Launch launch, Interrupt stop) {
         try {
             boolean finished = launch.run(stop, Set.of());
-            if (finished && !experiment.weights()) {
-                new Checkpoints(new Run(launch.directory())).delete();
+            if (finished) {
+                lighten(launch.directory());
             }
             return finished;
         } catch (Diverged diverged) {
@@ -156,6 +188,12 @@ public record Plan(
             }
             out.println(diverged.getMessage()); // which is a result
             return true;
+        }
+    }
+
+    private void lighten(Path run) {
+        if (!experiment.weights() && run.startsWith(directory) && Files.exists(run.resolve(Run.CHECKPOINTS))) {
+            new Checkpoints(new Run(run)).delete();
         }
     }
 
@@ -174,8 +212,7 @@ public record Plan(
 
     /** The points that are trained with this seed. */
     private Stream<Point> trained(String run) {
-        List<Point> all = points.get(run);
-        return directory.equals(tuning) && all.size() > 1 ? all.stream() : chosen(run).stream();
+        return directory.equals(tuning) ? all(run).stream() : chosen(run).stream();
     }
 
     /** Whether nothing is left to train. */
@@ -185,17 +222,21 @@ public record Plan(
                 || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
     }
 
-    /**
-     * The point of a run that ended lowest with the first seed; nothing where all diverged. The folder of a run that is made
-     * from others has their values: where these change, it is another run.
-     */
+    /** The point of a run that ended lowest with the first seed; nothing where all diverged. */
     public Optional<Point> chosen(String run) {
-        List<Point> all = points.get(run);
-        if (all.size() > 1) {
-            return all.stream()
-                    .min(Comparator.comparingDouble(this::tuned))
-                    .filter(point -> Double.isFinite(tuned(point)));
-        }
+        List<Point> all = all(run);
+        return all.size() == 1
+                ? Optional.of(all.getFirst())
+                : all.stream()
+                        .min(Comparator.comparingDouble(this::tuned))
+                        .filter(point -> Double.isFinite(tuned(point)));
+    }
+
+    /**
+     * The points of a run; none where a run that it is made from diverged. The folder of one that is made from others has
+     * their values: where these change, it is another run.
+     */
+    private List<Point> all(String run) {
         List<Optional<Point>> from = needs(run).map(this::chosen).toList();
         String values = from.stream()
                 .flatMap(Optional::stream)
@@ -203,8 +244,10 @@ public record Plan(
                 .distinct()
                 .collect(Collectors.joining());
         return from.stream().anyMatch(Optional::isEmpty)
-                ? Optional.empty()
-                : Optional.of(new Point(run, run + values, all.getFirst().settings, Map.of()));
+                ? List.of()
+                : points.get(run).stream()
+                        .map(point -> new Point(run, point.folder + values, point.settings, point.grid))
+                        .toList();
     }
 
     private double tuned(Point point) {
@@ -278,14 +321,15 @@ public record Plan(
         return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
     }
 
-    /** The rates of the run that it takes them from, in a file of that run. */
+    /** A file with the rates of the run that it takes them from, as they are now. */
     private Path recorded(Experiment.Member member) {
-        Path run = path(member.recordedOf()).orElseThrow();
-        Path file = run.resolve("schedule-" + member.series() + ".json");
-        if (Files.notExists(file)) {
-            Sharing.inTurn(() -> RecordedRates.of(new Run(run), member.series(), out::println)
-                    .write(file));
-        }
+        Point point = chosen(member.recordedOf()).orElseThrow();
+        Path file = directory
+                .resolve(point.folder + "-" + member.series() + ".json")
+                .toAbsolutePath();
+        Atomic.told("make", directory, () -> Files.createDirectories(directory));
+        Sharing.inTurn(() -> RecordedRates.of(new Run(at(point)), member.series(), out::println)
+                .write(file));
         return file;
     }
 
@@ -341,7 +385,7 @@ public record Plan(
             network.runs.add(run);
             if (gap == null && Double.isFinite(row.validation)) {
                 network.leads.put(name, row.validation);
-            } else if (gap != null && c.matrices().weights().placebo() == 1) {
+            } else if (gap != null && whole(c.matrices())) {
                 network.largest =
                         Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
@@ -367,6 +411,14 @@ public record Plan(
         });
         words.flush();
         return rows;
+    }
+
+    /** Whether it is a transfer from which nothing was left out to see what that does. */
+    private static boolean whole(Matrices m) {
+        return !m.transfer().isPlain()
+                && m.gradient() != Matrices.Gradient.AS_IS
+                && m.proxyGrowth() == null
+                && m.weights().placebo() == 1;
     }
 
     private static final class Network {
