@@ -64,14 +64,13 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
     }
 
     private static String unmatched(UnmatchedArgumentException e) {
-        boolean commandExpected = !e.getCommandLine().getSubcommands().isEmpty();
-        String kind =
-                e.isUnknownOption() ? "unknown option" : commandExpected ? "unknown command" : "unexpected argument";
-        String word = e.getUnmatched().getFirst();
         CommandLine line = e.getCommandLine();
         Set<String> known = e.isUnknownOption()
                 ? line.getCommandSpec().optionsMap().keySet()
                 : line.getSubcommands().keySet();
+        String kind =
+                e.isUnknownOption() ? "unknown option" : known.isEmpty() ? "unexpected argument" : "unknown command";
+        String word = e.getUnmatched().getFirst();
         return kind + " '" + word + "'"
                 + Nearest.of(word, known)
                         .map(nearest -> ", did you mean '" + nearest + "'?")

@@ -130,6 +130,9 @@ class CompareTest {
         assertThat(ht.fine("compare", out, "--below 3.0005"))
                 .contains("below 3.0005")
                 .containsPattern("a +3 +2 +2 +-\\n");
+        for (String no : List.of("NaN", "-1", "0", "Infinity")) {
+            assertThat(ht.refused("compare", out, "--below", no)).contains("--below is ", "a number above zero");
+        }
         assertThat(ht.json("compare", out).at("/sides/0/below").isNull()).isTrue();
         assertThat(ht.json("compare", out.resolve("seed-0"), "--below 3.004")
                         .at("/sides/0/below/interval")

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import hypertransfer.lab.experiment.Experiment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,6 +76,25 @@ class ExperimentFileTest {
     void presets(String presets, String problem) throws Exception {
         assertThat(refused("title: t\nsettings: []\nruns: {a: {settings: []}}\npresets: " + presets + "\n"))
                 .contains(problem);
+    }
+
+    /** An empty grid was a bug, other faults were said after the points before them were trained, or never. */
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', textBlock = """
+            {a: {settings: [matrices.rate=|]}}              ;                        ; run a has the grid matrices.rate=|; each
+            {a: {settings: [matrices.rate=0.01||0.02]}}     ;                        ; run a has the grid matrices.rate=0.01||0.02
+            {a: {settings: [matrices.rate=0.01|0.01]}}      ;                        ; run a has the grid matrices.rate=0.01|0.01
+            {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; rate is -1
+            {a: {settings: [matrices.rate=0.02|0.04]}, a-0.04: {}} ;                 ; runs a and a-0.04 would both be trained in
+            {a: {settings: [matrices.rate=0.02|0.04]}}      ; --set matrices.rate=0.1 ; every point of run a
+            {a: {}}                                         ; --seeds 2 --set seed=7 ; --set seed is for one seed, and here are 2
+            """)
+    void grids(String runs, String options, String problem) throws Exception {
+        Path file = Files.writeString(dir.resolve("mine.yaml"), "title: t\npresets: {}\nruns: " + runs + "\n");
+        assertThat(ht.refused(
+                        "reproduce", file, "--out", dir.resolve("out"), Ht.TINY, options == null ? List.of() : options))
+                .contains(problem.strip());
+        assertThat(dir.resolve("out")).doesNotExist();
     }
 
     @Test

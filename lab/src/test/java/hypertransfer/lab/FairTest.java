@@ -93,11 +93,32 @@ class FairTest {
         Path out = dir.resolve("out"), run = dir.resolve("runs/muon");
         ht.fine("fair", run, dir.resolve("runs/adam"), "--out", out);
         assertThat(out.resolve("seed-1234/adam-fair")).isDirectory();
-        assertThat(out.resolve("seed-1234")).isDirectoryNotContaining(path -> !path.endsWith("adam-fair"));
+        assertThat(out.resolve("seed-1234")).isDirectoryNotContaining("glob:**/{muon,adam}");
+        assertThat(run).isDirectoryNotContaining("glob:**schedule*");
         assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
         assertThat(ht.refused("fair", run, muon)).contains("two sides are called muon");
+        Path named = Files.copy(adam, dir.resolve("adam-fair.yaml"));
+        assertThat(ht.refused("fair", adam, named)).contains("the sides adam and adam-fair cannot be told apart");
+        assertThat(ht.refused("fair", named, muon, adam)).contains("the sides adam and adam-fair cannot be told apart");
         Path wide = Files.writeString(
                 dir.resolve("wide.yaml"), Files.readString(adam).replace("width: 8", "width: 16"));
         assertThat(ht.refused("fair", run, wide)).contains("only the optimizers may differ");
+    }
+
+    /** The schedule of before was stretched over the steps of now. */
+    @Test
+    void ofARunThatWasContinuedTheWholeScheduleIsTaken() {
+        Path first = dir.resolve("runs/muon"), second = dir.resolve("runs/adam");
+        ht.fine("train", muon, "--out", first);
+        ht.fine("train", adam, "--out", second);
+        ht.fine("fair", first, second, "--out", dir.resolve("out"));
+        ht.fine("train", first, "--set steps=14");
+        ht.fine("train", second, "--set steps=14");
+        Path longer = dir.resolve("longer");
+        ht.fine("fair", first, second, "--out", longer);
+        List<Line.Matrices> leader = lines(first), fair = lines(longer.resolve("seed-1234/adam-fair"));
+        for (int t = 0; t < 14; t++) {
+            assertThat(fair.get(t).effective()).containsExactly(leader.get(t).effective(), within(1e-12));
+        }
     }
 }

@@ -1,7 +1,11 @@
 package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.lab.experiment.Launch;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,6 +62,27 @@ class LaunchTest {
         assertThat(ht.fine("train", file, "--out", run, Ht.TINY)).contains("is already finished");
         assertThat(ht.refused("train", file, "--out", run, Ht.TINY, "--set matrices.grid=8"))
                 .contains("(matrices.grid was 0, is 8)");
+    }
+
+    /** A run that was stopped could not continue once its folder, and the schedule beside it, were moved. */
+    @Test
+    void aRecordedScheduleMayBeMoved() throws Exception {
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        Path there = dir.resolve("there.json"), here = dir.resolve("a b/there.json");
+        ht.fine("schedule", run, "--series effective --out", there);
+        Path taking = dir.resolve("taking");
+        ht.fine("train", file, "--out", taking, Ht.TINY, "--set matrices.mode=fair --set matrices.recorded=" + there);
+        Files.createDirectories(here.getParent());
+        String same = Files.readString(there);
+        Files.writeString(here, same + " ");
+        Configuration asked = ConfigurationFile.with(
+                new Run(taking).configuration(), ConfigurationFile.text("matrices.recorded", here.toString()));
+        assertThatThrownBy(() -> Launch.resumable(taking, asked))
+                .hasMessageContaining("matrices.recorded was " + there + ", is " + here);
+        Files.writeString(here, same);
+        assertThat(Launch.resumable(taking, asked)).isEqualTo(asked);
+        Files.delete(there);
+        assertThat(Launch.resumable(taking, asked)).isEqualTo(asked);
     }
 
     /** A directory in state 'failed' was left, and stayed in the list of runs. */

@@ -83,7 +83,8 @@ class StandingsTest {
     void theBestPointOfTheFirstSeedIsTaken() throws IOException {
         assertThat(out.resolve("seed-1234")).isDirectoryContaining("glob:**muon-0.02");
         try (Stream<Path> second = Files.list(out.resolve("seed-1235"))) {
-            assertThat(second.map(path -> path.getFileName().toString()))
+            assertThat(second.filter(Files::isDirectory)
+                            .map(path -> path.getFileName().toString()))
                     .containsExactlyInAnyOrder(
                             best("muon"),
                             best("adam"),
@@ -145,7 +146,7 @@ class StandingsTest {
         JsonNode json = ht.json("reproduce", file, "--out", out);
         assertThat(ht.err()).contains("finished before").doesNotContain("| loss");
         JsonNode own = json.at("/parts/0/rows"), equal = json.at("/parts/1/rows");
-        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3", "4");
+        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3", "3"); // two diverged
         assertThat(own.get(0).path("validation").asDouble())
                 .isLessThan(own.get(1).path("validation").asDouble());
         double[] muon = losses(best("muon")), adam = losses(best("adam")), at = losses(made("adam-equal"));
@@ -223,6 +224,32 @@ class StandingsTest {
     void everyExperimentWithSeedsHasIntervals() throws IOException {
         Path plain = Files.writeString(dir.resolve("plain.yaml"), Ht.EXPERIMENT);
         assertThat(ht.fine("reproduce", plain, "--seeds 2 --out", dir.resolve("plain")))
-                .contains("twin ", "over 2 seeds");
+                .contains("twin has all losses of muon, to the last bit", "over 2 seeds")
+                .doesNotContainPattern("twin +[12] "); // it would be one test more
+        Path seed = dir.resolve("plain/seed-1235");
+        assertThat(seed.resolve("muon/checkpoints")).isNotEmptyDirectory();
+        Files.writeString(plain, Ht.EXPERIMENT + "weights: false\n");
+        ht.fine("reproduce", plain, "--seeds 2 --out", dir.resolve("plain"));
+        assertThat(seed.resolve("muon/checkpoints"))
+                .as("of runs that were finished before")
+                .doesNotExist();
+    }
+
+    /** The best of another grid would have been another configuration in the same folder. */
+    @Test
+    void aGridOfARunThatIsMadeFromOthersHasTheirValues() throws IOException {
+        Path grids = Files.writeString(
+                dir.resolve("grids.yaml"),
+                FILE.replaceAll("(?m)^ +(wild|mad):.*\n", "")
+                        .replaceAll("(?m)^  ball:.*\n", "")
+                        .replace("[muon, adam, wild, mad]", "[adam]")
+                        .replace("{demo: {}}", "{demo: {runs: {adam-equal: [matrices.decay=0.1|0.2]}}}"));
+        Path to = copied("grids");
+        ht.fine("reproduce", grids, "--seeds 1 --out", to.resolve("seed-1234"));
+        for (String decay : List.of("0.1", "0.2")) {
+            assertThat(to.resolve("seed-1234/adam-equal-" + decay + best("adam").substring(4)
+                            + best("muon").substring(4)))
+                    .isDirectory();
+        }
     }
 }

@@ -92,6 +92,13 @@ record Certificate(
         }
         open.noteTable(a, aTakes);
         open.noteTable(b, bTakes);
+        var precisions = Stream.of(a, b)
+                .map(side -> side.configuration().model().precision().label())
+                .distinct()
+                .toList();
+        if (precisions.size() > 1) {
+            open.notes.add("roundings were not compared: model.precision is " + String.join(" and ", precisions));
+        }
         int from = open.begin(a, b);
         int common = Math.min(a.configuration().steps(), b.configuration().steps());
         Findings found = new Findings(ours, theirs, Math.max(0, from), common);

@@ -5,7 +5,6 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.file.Atomic;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -15,9 +14,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import tools.jackson.databind.PropertyNamingStrategies;
-import tools.jackson.databind.SerializationFeature;
-import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.ObjectWriter;
 
 /** {@code ht certify}: are two sides the same dynamics? */
 @Command(
@@ -74,7 +71,11 @@ public final class CertifyCommand implements Callable<Integer> {
         if (out != null) {
             write(certificate);
         }
-        json.either(certificate, print -> tell(print, certificate));
+        String differing = certificate.settings("    ", true);
+        json.either(
+                certificate,
+                print -> print.print(certificate.text()
+                        + (differing.isEmpty() ? "" : "  settings that differ, A | B:\n" + differing)));
         return certificate.same() ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
@@ -96,12 +97,9 @@ public final class CertifyCommand implements Callable<Integer> {
     }
 
     private void write(Certificate certificate) {
-        JsonMapper mapper = JsonMapper.builder()
-                .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                .enable(SerializationFeature.INDENT_OUTPUT)
-                .build();
+        ObjectWriter writer = JsonOption.mapper().writerWithDefaultPrettyPrinter();
         Map<Path, String> files = new LinkedHashMap<>();
-        files.put(Path.of(out + ".json"), mapper.writeValueAsString(certificate) + "\n");
+        files.put(Path.of(out + ".json"), writer.writeValueAsString(certificate) + "\n");
         files.put(Path.of(out + ".txt"), certificate.page());
         files.forEach((file, text) -> { // both before either; the same text was written by a command that was ended
             if (Files.exists(file)
@@ -110,10 +108,5 @@ public final class CertifyCommand implements Callable<Integer> {
             }
         });
         files.forEach((file, text) -> Atomic.create(file, "--out", Atomic.text(text)));
-    }
-
-    private static void tell(PrintWriter out, Certificate certificate) {
-        String differing = certificate.settings("    ", true);
-        out.print(certificate.text() + (differing.isEmpty() ? "" : "  settings that differ, A | B:\n" + differing));
     }
 }

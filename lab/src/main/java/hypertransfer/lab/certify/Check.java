@@ -37,6 +37,8 @@ record Check(
         @JsonAnyGetter Map<String, Double> largest,
         Integer first,
         Double turned) {
+    private static final Map<String, String> WORDS = Map.of("rates", "effective rates", "nominal", "nominal rates");
+
     /** On the bundled text: whether the sides have the same data is known without it. */
     private static final String SMALL = "engine=reference target=null from.run=null from.step=0 matrices.grid=0"
             + " matrices.master=float64 model.recompute=false model.precision=auto model.vocab=256 data.train=demo data.validation=demo";
@@ -174,18 +176,11 @@ record Check(
     /** One line for people. */
     String text(double bound) {
         return largest.entrySet().stream()
-                .map(e -> String.format(Locale.ROOT, "of %s %.2g", words(e.getKey()), e.getValue()))
+                .map(e -> String.format(
+                        Locale.ROOT, "of %s %.2g", WORDS.getOrDefault(e.getKey(), e.getKey()), e.getValue()))
                 .collect(Collectors.joining(
                         ", ",
                         "check: " + what + "; largest relative difference ",
                         String.format(Locale.ROOT, "; the same below %.1g", bound)));
-    }
-
-    private static String words(String key) {
-        return switch (key) {
-            case "rates" -> "effective rates";
-            case "nominal" -> "nominal rates";
-            default -> key;
-        };
     }
 }

@@ -95,10 +95,12 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
     /** By values: two ways to say the same give the same fact. */
     private static Map<String, String> common(Configuration c) {
         Map<String, String> facts = ConfigurationFile.settings(c);
+        String rate = facts.get("adamw.rate");
         facts.keySet()
-                .removeIf(key -> key.equals("model.recompute")
+                .removeIf(key -> key.matches("model\\.(recompute|precision)")
                         || !key.matches("network|seed|steps|(model|clip)\\..*|data\\.(train|shuffle)"
                                 + "|adamw\\.(decay|beta.|epsilon|.*_rate)"));
+        facts.replaceAll((key, value) -> key.startsWith("adamw.") && value.equals("null") ? rate : value);
         Dims dims = c.architecture().dims(c.model().batch());
         facts.put("model.kv_heads", "" + dims.G());
         facts.put("model.mlp_width", "" + dims.F());

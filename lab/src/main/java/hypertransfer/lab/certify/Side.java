@@ -19,11 +19,9 @@ import java.util.List;
 record Side(String letter, String place, Configuration configuration, Run run) {
 
     static Side read(String letter, Path place) {
-        if (Files.isDirectory(place)) {
-            Run run = new Run(place);
-            return new Side(letter, place.toString(), run.configuration(), run);
-        }
-        return new Side(letter, place.toString(), ConfigurationFile.read(place, List.of()), null);
+        Run run = Files.isDirectory(place) ? new Run(place) : null;
+        Configuration c = run == null ? ConfigurationFile.read(place, List.of()) : run.configuration();
+        return new Side(letter, place.toString(), c, run);
     }
 
     /** Whether a file is a log made elsewhere. */

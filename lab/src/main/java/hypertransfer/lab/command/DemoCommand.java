@@ -2,6 +2,7 @@ package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
@@ -38,7 +39,8 @@ public final class DemoCommand implements Callable<Integer> {
     public Integer call() {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
-        int exit = ReproduceCommand.run(Experiment.read(name), Preset.DEMO, List.of(), 1, to, json);
+        int exit = Standings.train(
+                Experiment.read(name), Preset.DEMO, List.of(), ReproduceCommand.FIRST_SEED, 1, false, to, json);
         if (exit == Exit.FINE && !json.only) {
             Width.folded(json.out()).print(Next.shown());
         }

@@ -5,15 +5,8 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.experiment.Plan;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.network.Preset;
-import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -39,7 +32,7 @@ import picocli.CommandLine.Parameters;
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class ReproduceCommand implements Callable<Integer> {
-    private static final long FIRST_SEED = 1234;
+    static final long FIRST_SEED = 1234;
 
     @Parameters(paramLabel = "NAME", description = "The experiment; or a file like those in runs/.")
     private String name;
@@ -66,9 +59,6 @@ public final class ReproduceCommand implements Callable<Integer> {
     @Mixin
     private JsonOption json;
 
-    /** One seed's part of the JSON line; of one seed only the runs are printed. */
-    private record Answer(long seed, List<Plan.Row> runs) {}
-
     /** Adds the list of experiments to the help, so that there is only one such list. */
     static final class ListsExperiments implements IModelTransformer {
         @Override
@@ -83,45 +73,13 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (seeds != null && seeds < 1) {
-            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
-        }
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
-        return run(experiment, preset, set.settings, seeds == null ? experiment.seeds() : seeds, to, json);
-    }
-
-    /** Trains an experiment for each seed and shows it; returns the exit code. */
-    static int run(Experiment experiment, Preset preset, List<String> given, int seeds, Path to, JsonOption json) {
-        PrintWriter print = json.words();
-        List<Answer> answers = new ArrayList<>();
-        List<Plan> plans = new ArrayList<>();
-        try (Interrupt interrupt = new Interrupt()) {
-            for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
-                List<String> settings = new ArrayList<>(given);
-                if (seeds > 1) {
-                    settings.add("seed=" + seed);
-                }
-                Path directory = seeds > 1 ? to.resolve("seed-" + seed) : to;
-                Path first = plans.isEmpty() ? directory : plans.getFirst().directory();
-                Plan plan = new Plan(experiment, preset, settings, directory, first, print);
-                if (!plan.run(interrupt)) {
-                    print.print(Next.again(to));
-                    return Exit.INTERRUPTED;
-                }
-                plans.add(plan);
-                if (experiment.again().isEmpty()) {
-                    answers.add(new Answer(seed, plan.show()));
-                }
-            }
+        int count = seeds == null ? experiment.seeds() : seeds;
+        if (count > 1 && set.settings.stream().anyMatch(setting -> setting.startsWith("seed="))) {
+            throw new Refusal("--set seed is for one seed, and here are " + count + " (" + FIRST_SEED + ", "
+                    + (FIRST_SEED + 1) + ", ...); leave it away, or take --seeds 1");
         }
-        boolean plain = experiment.again().isEmpty();
-        if (!plain || seeds > 1) {
-            Standings.of(plans).show(plans, to, json, !plain);
-        }
-        if (json.only && plain) {
-            json.line(seeds > 1 ? answers : answers.getFirst().runs());
-        }
-        return Exit.FINE;
+        return Standings.train(experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
     }
 }

@@ -119,13 +119,10 @@ public final class SampleCommand implements Runnable {
                 .toArray();
         double left = random.nextDouble() * Arrays.stream(weights).sum();
         int last = 0;
-        for (int id = 0; id < weights.length; id++) {
+        for (int id = 0; id < weights.length && left >= 0; id++) {
             if (weights[id] > 0) {
                 last = id;
                 left -= weights[id];
-                if (left < 0) {
-                    break;
-                }
             }
         }
         return last;

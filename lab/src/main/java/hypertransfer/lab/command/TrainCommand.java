@@ -1,30 +1,36 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.provider.Engines;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Forecast;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.run.Rehearsal;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 @Command(
         name = "train",
@@ -44,6 +50,9 @@ public final class TrainCommand implements Callable<Integer> {
     private static final Duration TURN = Duration.ofSeconds(2);
 
     private static final int LONGEST = 10;
+
+    /** How long --dry-run measures. */
+    private static final double SECONDS = 5;
 
     @Parameters(paramLabel = "FILE", description = "A configuration; or the directory of a run to continue.")
     private Path file;
@@ -114,17 +123,53 @@ public final class TrainCommand implements Callable<Integer> {
             throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
         }
         if (dry) {
-            Forecast forecast = Forecast.of(c);
-            if (ranks.rank() == 0) {
-                json.either(forecast.answer(), words -> Width.folded(words).print(forecast.text()));
-            }
+            forecast(c, ranks.rank() == 0);
             return Exit.FINE;
         }
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            Launch launch = new Launch(to, c, new Run(to).begun(), false, writer, ranks);
-            boolean finished = directory ? launch.run(interrupt, set.keys()) : launch.run(interrupt);
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, writer, ranks)
+                    .run(interrupt, directory ? set.keys() : Set.of());
             Width.folded(writer).print(finished ? Next.trained(to, c) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
+    }
+
+    /** What the run would take on this machine: builds the network and measures a few steps; writes nothing. */
+    private void forecast(Configuration asked, boolean speaks) {
+        Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
+        Launch.requireRoom(c);
+        Rehearsal r = Rehearsal.of(c, SECONDS);
+        if (speaks) {
+            json.either(answer(c, r), words -> words.print(text(c, r)));
+        }
+    }
+
+    private static ObjectNode answer(Configuration c, Rehearsal r) {
+        return JsonMapper.shared()
+                .createObjectNode()
+                .put("network", c.network().name())
+                .put("preset", c.preset().label())
+                .put("engine", r.engine())
+                .put("parameters", c.architecture().parameters())
+                .put("tokens", r.tokens())
+                .put("steps", c.steps())
+                .put("seconds", r.seconds())
+                .put("step_seconds", r.stepSeconds())
+                .put("validation_seconds", r.validationSeconds())
+                .put("bytes", r.memory().total());
+    }
+
+    private static String text(Configuration c, Rehearsal r) {
+        Architecture a = c.architecture();
+        String network = a.label() + ", preset " + c.preset().label() + ", engine " + r.engine();
+        double times = (double) r.tokens() / r.trainingTokens();
+        return "network     %s%n".formatted(network)
+                + "parameters  %,d (%,d without the head)%n".formatted(a.parameters(), a.parametersWithoutHead())
+                + "tokens      %,d: %,d steps of %,d; ".formatted(r.tokens(), c.steps(), c.tokensPerStep())
+                + "the corpus has %,d and is read %.3g times%n".formatted(r.trainingTokens(), times)
+                + "time        %s: %.3g s per step ".formatted(StepLine.duration(r.seconds()), r.stepSeconds())
+                + "(%d measured), %.3g s per validation%n".formatted(r.steps(), r.validationSeconds())
+                + r.memory().table()
+                + "nothing was written; without --dry-run it starts\n";
     }
 }

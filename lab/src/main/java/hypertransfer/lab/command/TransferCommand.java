@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -92,15 +93,13 @@ public final class TransferCommand implements Callable<Integer> {
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         warn(print);
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt);
+            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt, Set.of());
             if (ranks.rank() > 0) {
                 return finished ? Exit.FINE : Exit.INTERRUPTED;
             }
             PrintWriter words = Width.folded(print);
-            words.print(Gap.of(to, run)
-                    .table(Curves.read(to, damage -> words.println("warning: " + damage))
-                            .losses()
-                            .size()));
+            Curves own = Curves.read(to, damage -> words.println("warning: " + damage));
+            words.print(Gap.of(to, run).table(own.losses().size()));
             List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
             words.print(Angles.table(angles));
             Angles.write(angles, to);

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -86,13 +87,11 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
         if (angles.isEmpty()) {
             return "  angles             no checkpoint in common (checkpoint.every and checkpoint.keep say which are kept)\n";
         }
-        StringBuilder table =
-                new StringBuilder("angle to the target in radians, the largest over the hidden matrices\n");
-        for (Angles a : angles) {
-            table.append(String.format(
-                    "  step %-8d matrices %.1e (%s)   momenta %.1e (%s)%n",
-                    a.step, a.matrices, a.matrix, a.momenta, a.momentum));
-        }
-        return table.toString();
+        return angles.stream()
+                .map(a -> String.format(
+                        "  step %-8d matrices %.1e (%s)   momenta %.1e (%s)%n",
+                        a.step, a.matrices, a.matrix, a.momenta, a.momentum))
+                .collect(Collectors.joining(
+                        "", "angle to the target in radians, the largest over the hidden matrices\n", ""));
     }
 }

@@ -77,6 +77,9 @@ public final class CompareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (below != null && !(below > 0 && below < Double.POSITIVE_INFINITY)) {
+            throw new Refusal("--below is " + below + "; it must be a loss, a number above zero");
+        }
         Comparison c = Comparison.of(places, baseline, below, json::warn);
         boolean tensors = withTensors || step != null;
         if (tensors && places.size() != 2) {
@@ -126,7 +129,7 @@ public final class CompareCommand implements Callable<Integer> {
         }
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
-        int tests = c.differences().size();
+        long tests = c.differences().stream().filter(d -> d.ends().p() != null).count();
         for (Comparison.Difference d : c.differences()) {
             out.printf("%s - %s: %+.5f; ", d.name(), baseline, d.ends().mean());
             String rates = d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates());

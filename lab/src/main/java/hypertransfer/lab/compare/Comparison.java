@@ -172,6 +172,7 @@ record Comparison(
         }
 
         Side summary(double tokens, double seconds, Double below) {
+            var curves = runs.stream().map(r -> r.curves.validations()).toList();
             return new Side(
                     name,
                     directory(),
@@ -184,13 +185,7 @@ record Comparison(
                     mean(r -> r.turning.finalToPeak()),
                     mean(r -> r.within(Spent::tokens, tokens)),
                     mean(r -> r.within(Spent::seconds, seconds)),
-                    below == null
-                            ? null
-                            : Below.of(
-                                    below,
-                                    runs.stream()
-                                            .map(r -> r.curves.validations())
-                                            .toList()));
+                    below == null ? null : Below.of(below, curves));
         }
     }
 
@@ -205,7 +200,7 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
-        List<Alike> all = new ArrayList<>();
+        Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
             Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
@@ -213,19 +208,14 @@ record Comparison(
                     .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));
             settings.computeIfPresent(
                     "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed")); // ht fair
-            Alike side = all.stream()
-                    .filter(other -> runs.size() != 2 && other.settings.equals(settings))
-                    .findFirst()
-                    .orElseGet(() -> new Alike(settings));
-            if (side.runs.isEmpty()) {
-                all.add(side);
-            }
+            Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
                 throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
                         + "; give only one of them");
             });
             side.runs.add(Read.of(run, seed, told));
         }
+        List<Alike> all = List.copyOf(sides.values());
         if (all.size() < 2) {
             throw new Refusal("there " + (all.isEmpty() ? "is no run" : "are runs of one configuration only") + " at "
                     + places + "; give two runs, or runs of two configurations");

@@ -5,14 +5,9 @@ import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.experiment.Plan;
-import hypertransfer.lab.terminal.Exit;
-import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -57,7 +52,7 @@ public final class FairCommand implements Callable<Integer> {
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            description = "Number of seeds, from the first side's on (default: ${DEFAULT-VALUE}).")
+            description = "Number of seeds, from that of the named side on (default: ${DEFAULT-VALUE}).")
     private int seeds = 1;
 
     @Mixin
@@ -78,25 +73,10 @@ public final class FairCommand implements Callable<Integer> {
         if (!sides.containsKey(leader)) {
             throw new Refusal("--schedule-of is " + leader + "; the sides are " + String.join(", ", sides.keySet()));
         }
-        if (seeds < 1) {
-            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
-        }
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
         Configuration first = sides.get(leader);
-        Experiment experiment = experiment(first.preset());
-        List<Plan> plans = new ArrayList<>();
-        try (Interrupt interrupt = new Interrupt()) {
-            for (long seed = first.seed(); seed < first.seed() + seeds; seed++) {
-                Path in = to.resolve("seed-" + seed);
-                plans.add(new Plan(experiment, first.preset(), List.of("seed=" + seed), in, in, json.words()));
-                if (!plans.getLast().run(interrupt)) {
-                    json.words().print(Next.again(to));
-                    return Exit.INTERRUPTED;
-                }
-            }
-        }
-        Standings.of(plans).show(plans, to, json, true);
-        return Exit.FINE;
+        return Standings.train(
+                experiment(first.preset()), first.preset(), List.of(), first.seed(), seeds, true, to, json);
     }
 
     /** The sides, the leader first, and each again at the leader's effective rates. */
@@ -127,6 +107,12 @@ public final class FairCommand implements Callable<Integer> {
             Configuration c = Experiment.at(place, set.settings);
             if (sides.put(name, c) != null) {
                 throw new Refusal("two sides are called " + name + "; give runs whose names differ");
+            }
+            if (sides.containsKey(name.replaceFirst("-fair$", "")) && name.endsWith("-fair")
+                    || sides.containsKey(name + "-fair")) {
+                throw new Refusal("the sides " + name.replaceFirst("-fair$", "") + " and "
+                        + name.replaceFirst("(-fair)?$", "-fair")
+                        + " cannot be told apart here, where -fair is a side at the common rates; rename one");
             }
             if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
                 throw new Refusal(

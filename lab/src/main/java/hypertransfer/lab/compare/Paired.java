@@ -67,10 +67,14 @@ record Paired(int pairs, double mean, Double deviation, Double low, Double high,
      *     then no share is ruled out, or there is one pair
      */
     record Share(double mean, Double low, Double high) {
+        /** Nothing where the whole is nothing, or a rounding. */
         static Share of(double[] part, double[] whole) {
             int n = part.length;
             double a = Arrays.stream(part).average().orElseThrow(),
                     b = Arrays.stream(whole).average().orElseThrow();
+            if (Math.abs(b) < 1e-9) {
+                return null;
+            }
             if (n > 1) { // all q with |a - q b| within the reach of its own interval: a quadratic inequality
                 double k = student(n) * student(n) / n;
                 double square = b * b - k * covariance(whole, whole), half = a * b - k * covariance(part, whole);

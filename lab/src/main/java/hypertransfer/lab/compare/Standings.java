@@ -1,16 +1,21 @@
 package hypertransfer.lab.compare;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Sharing;
 import hypertransfer.lab.report.Report;
+import hypertransfer.lab.terminal.Exit;
+import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
+import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -79,25 +84,77 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         }
 
         private String shared() {
+            if (share == null) {
+                return null;
+            }
+            String mean = "%.0f %%".formatted(100 * share.mean());
             boolean single = difference != null && difference.pairs() == 1;
-            return share == null
-                    ? null
-                    : share.low() == null && !single
-                            ? "not told"
-                            : "%.0f %%".formatted(100 * share.mean())
-                                    + (single
-                                            ? ""
-                                            : " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high()));
+            return share.low() != null
+                    ? mean + " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high())
+                    : single ? mean : "not told";
         }
     }
 
     /** A run that follows another, with the largest gap of any loss at any step and seed. */
     public record Twin(String run, String follows, double gap) {}
 
+    /** One seed's part of the JSON line of an experiment without {@code again}; of one seed only the runs are printed. */
+    private record Answer(long seed, List<Plan.Row> runs) {}
+
+    /**
+     * Trains an experiment for each seed, one after the other, and shows it; returns the exit code.
+     *
+     * @param apart whether each seed has a folder of its own
+     */
+    public static int train(
+            Experiment experiment,
+            Preset preset,
+            List<String> given,
+            long firstSeed,
+            int seeds,
+            boolean apart,
+            Path to,
+            JsonOption json) {
+        if (seeds < 1) {
+            throw new Refusal("--seeds is " + seeds + "; it must be one or more");
+        }
+        boolean plain = experiment.again().isEmpty();
+        List<Answer> answers = new ArrayList<>();
+        List<Plan> plans = new ArrayList<>();
+        try (Interrupt interrupt = new Interrupt()) {
+            for (long seed = firstSeed; seed < firstSeed + seeds; seed++) {
+                Path directory = apart ? to.resolve("seed-" + seed) : to;
+                Path first = plans.isEmpty() ? directory : plans.getFirst().directory();
+                List<String> settings = new ArrayList<>(given);
+                if (apart) {
+                    settings.add("seed=" + seed);
+                }
+                plans.add(new Plan(experiment, preset, settings, directory, first, json.words()));
+                if (!plans.getLast().run(interrupt)) {
+                    json.words().print(Next.again(to));
+                    return Exit.INTERRUPTED;
+                }
+                if (plain) {
+                    answers.add(new Answer(seed, plans.getLast().show()));
+                }
+            }
+        }
+        if (!plain || seeds > 1) {
+            of(plans).show(plans, to, json, !plain);
+        }
+        if (json.only && plain) {
+            json.line(seeds > 1 ? answers : answers.getFirst().runs());
+        }
+        return Exit.FINE;
+    }
+
     /** Of the plans of all seeds, which are finished. */
-    public static Standings of(List<Plan> plans) {
+    private static Standings of(List<Plan> plans) {
         Experiment experiment = plans.getFirst().experiment();
-        List<String> runs = List.copyOf(experiment.runs().keySet());
+        List<String> runs = experiment.runs().entrySet().stream()
+                .filter(run -> run.getValue().follows() == null)
+                .map(Map.Entry::getKey)
+                .toList();
         List<Part> parts = new ArrayList<>();
         List<Twin> twins = new ArrayList<>();
         parts.add(part(plans, "own", "each at its own rates", runs.getFirst(), runs));
@@ -133,16 +190,18 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                 differences.put(run, Paired.of(apart));
             }
         }
+        List<Paired> family = List.copyOf(differences.values());
+        differences.replaceAll((run, difference) -> difference.corrected(family));
         List<Row> ranked = new ArrayList<>();
         rows.keySet().stream()
                 .sorted(Comparator.comparing(run -> mean(losses(plans, run))))
-                .forEach(run ->
-                        ranked.add(row(plans, run, rows.get(run), ranked.size() + 1, corrected(differences, run))));
+                .forEach(run -> {
+                    long lower = ranked.stream()
+                            .filter(row -> row.validation != null && row.validation < mean(losses(plans, run)))
+                            .count();
+                    ranked.add(row(plans, run, rows.get(run), 1 + (int) lower, differences.get(run)));
+                });
         return new Part(name, title, reference, ranked);
-    }
-
-    private static Paired corrected(Map<String, Paired> differences, String run) {
-        return differences.containsKey(run) ? differences.get(run).corrected(differences.values()) : null;
     }
 
     private static Row row(List<Plan> plans, String run, String row, int rank, Paired difference) {
@@ -194,7 +253,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     }
 
     /** Prints the tables, where asked for the line for programs, and writes the page of the runs in them. */
-    public void show(List<Plan> plans, Path directory, JsonOption json, boolean line) {
+    private void show(List<Plan> plans, Path directory, JsonOption json, boolean line) {
         PrintWriter words = Width.folded(json.words());
         for (Part part : parts) {
             words.println();

@@ -1,6 +1,6 @@
 package hypertransfer.lab.effective;
 
-import java.util.ArrayList;
+import hypertransfer.lab.report.Buckets;
 import java.util.List;
 
 /**
@@ -9,27 +9,28 @@ import java.util.List;
 final class Curve {
     private static final int MOST = 512;
 
-    /** A stretch of steps: sums, to be merged. */
-    private static final class Stretch {
-        long step;
-        int rows;
-        double logEffective, impliedDecay;
-        double grown; // what updates added to the squared norm, where the next step is there to tell
-        double taken; // the part of the squared norm that decay took in the same steps
-
-        void merge(Stretch next) {
-            rows += next.rows;
-            logEffective += next.logEffective;
-            impliedDecay += next.impliedDecay;
-            grown += next.grown;
-            taken += next.taken;
+    /**
+     * A stretch of steps: sums, to be merged.
+     *
+     * @param grown what updates added to the squared norm, where the next step is there to tell
+     * @param taken the part of the squared norm that decay took in the same steps
+     */
+    private record Stretch(long step, int rows, double logEffective, double impliedDecay, double grown, double taken) {
+        Stretch and(Stretch next) {
+            return new Stretch(
+                    step,
+                    rows + next.rows,
+                    logEffective + next.logEffective,
+                    impliedDecay + next.impliedDecay,
+                    grown + next.grown,
+                    taken + next.taken);
         }
     }
 
     private final String matrix;
-    private List<Stretch> stretches = new ArrayList<>();
-    private int width = 1; // rows per stretch
-    private long rows, lastStep = -1, peakStep;
+    private final Buckets<Stretch> stretches = new Buckets<>(MOST, Stretch::and); // by row
+    private int rows;
+    private long lastStep = -1, peakStep;
     private long stride, gaps, firstGap = -1; // the distance of the first two steps, and where another one was met
     private double firstNorm, lastNorm, lastKept, lastEffective, peak;
 
@@ -57,22 +58,11 @@ final class Curve {
             firstGap = lastStep;
         }
         if (rows > 0 && step == lastStep + 1) {
-            Stretch before = stretches.getLast();
-            before.grown += norm * norm - lastKept * lastKept * lastNorm * lastNorm;
-            before.taken += 1 - lastKept * lastKept;
+            double grown = norm * norm - lastKept * lastKept * lastNorm * lastNorm;
+            stretches.add(rows - 1, new Stretch(step, 0, 0, 0, grown, 1 - lastKept * lastKept));
         }
-        if (stretches.isEmpty() || stretches.getLast().rows == width) {
-            if (stretches.size() == MOST) {
-                halve();
-            }
-            Stretch fresh = new Stretch();
-            fresh.step = step;
-            stretches.add(fresh);
-        }
-        Stretch now = stretches.getLast();
-        now.rows++;
-        now.logEffective += Math.log(Math.max(effective, Double.MIN_NORMAL));
-        now.impliedDecay += impliedDecay;
+        double log = Math.log(Math.max(effective, Double.MIN_NORMAL));
+        stretches.add(rows, new Stretch(step, 1, log, impliedDecay, 0, 0));
         if (effective > peak) {
             peak = effective;
             peakStep = step;
@@ -84,19 +74,9 @@ final class Curve {
         lastEffective = effective;
     }
 
-    private void halve() {
-        List<Stretch> fewer = new ArrayList<>();
-        for (int i = 0; i < MOST; i += 2) {
-            stretches.get(i).merge(stretches.get(i + 1));
-            fewer.add(stretches.get(i));
-        }
-        stretches = fewer;
-        width *= 2;
-    }
-
     /** The points of the curve: step and effective rate, a geometric mean over a stretch. */
     List<Fit.Point> points() {
-        return stretches.stream()
+        return stretches.all().stream()
                 .map(s -> new Fit.Point(s.step + (s.rows - 1) * Math.max(1, stride) / 2.0, s.logEffective / s.rows))
                 .toList();
     }
@@ -110,16 +90,13 @@ final class Curve {
     }
 
     Effective.Summary summary() {
-        double grown = 0, taken = 0, implied = 0;
-        int counted = 0;
-        for (Stretch s : stretches.subList(stretches.size() - Math.max(1, stretches.size() / 10), stretches.size())) {
-            grown += s.grown;
-            taken += s.taken;
-            implied += s.impliedDecay;
-            counted += s.rows;
-        }
-        Double rest = taken > 0 && grown > 0 ? Math.sqrt(grown / taken) : null;
-        Double decay = Double.isNaN(implied) ? null : (Double) (implied / counted);
+        int tenth = Math.max(1, stretches.all().size() / 10);
+        Stretch end = stretches.all().stream()
+                .skip(stretches.all().size() - tenth)
+                .reduce(Stretch::and)
+                .orElseThrow();
+        Double rest = end.taken > 0 && end.grown > 0 ? Math.sqrt(end.grown / end.taken) : null;
+        Double decay = Double.isNaN(end.impliedDecay) ? null : (Double) (end.impliedDecay / end.rows);
         double ratio = peak == 0 ? 0 : lastEffective / peak;
         Fit fit = Fit.of(List.of(points()), horizon(), List.of(peakStep));
         return new Effective.Summary(

@@ -59,13 +59,13 @@ public record Effective(
             rows[0]++;
             undecayed[0] |= take(row, curves, log, rowByRow);
         });
-        Set<String> columns = log.columns();
+        Set<String> columns = log.columns;
         if (!columns.isEmpty()) {
             require(file, columns);
         }
         if (curves.isEmpty()) {
             throw new Refusal(file + " has no row that can be used: "
-                    + (log.leftOut() == 0 ? "there are none" : String.join("; ", log.problems())));
+                    + (log.leftOut == 0 ? "there are none" : String.join("; ", log.problems)));
         }
         List<Summary> summaries = curves.values().stream().map(Curve::summary).toList();
         long horizon = curves.values().stream().mapToLong(Curve::horizon).max().orElseThrow();
@@ -74,7 +74,7 @@ public record Effective(
                 horizon,
                 curves.values().stream().map(Curve::peakStep).distinct().toList());
         return new Effective(
-                summaries, all, notes(columns, summaries, undecayed[0]), log.problems(), rows[0], log.leftOut());
+                summaries, all, notes(columns, summaries, undecayed[0]), log.problems, rows[0], log.leftOut);
     }
 
     /** One row into its curve; true where the decay's part was taken as zero. */

@@ -41,9 +41,15 @@ final class LogReader {
 
     private final Path file;
     private Consumer<Row> rows;
-    private final Set<String> columns = new LinkedHashSet<>();
-    private final List<String> problems = new ArrayList<>();
-    private long leftOut;
+
+    /** The names of the columns that were met, without their matrices. */
+    final Set<String> columns = new LinkedHashSet<>();
+
+    /** One sentence for each of the first rows that were left out. */
+    final List<String> problems = new ArrayList<>();
+
+    /** How many were. */
+    long leftOut;
 
     /** One matrix at one step; what the log does not say is NaN. */
     record Row(long line, long step, String matrix, Map<String, Double> numbers) {
@@ -60,25 +66,11 @@ final class LogReader {
         this.file = file;
     }
 
-    /** The names of the columns that were met, without their matrices. */
-    Set<String> columns() {
-        return columns;
-    }
-
     /** Says why a row, or a line that is none, is left out. */
     void leaveOut(long line, String column, String why) {
         if (leftOut++ < SHOWN) {
             problems.add("line " + line + (column.isEmpty() ? "" : ", column " + column) + ": " + why);
         }
-    }
-
-    long leftOut() {
-        return leftOut;
-    }
-
-    /** One sentence for each of the first rows that were left out. */
-    List<String> problems() {
-        return problems;
     }
 
     void read(Consumer<Row> rows) {
@@ -132,17 +124,17 @@ final class LogReader {
         if (Set.copyOf(names).size() < names.size()) {
             throw new Refusal(file + " line 1 names a column twice: " + names + "; give each a name of its own");
         }
-        for (CSVRecord cells : format.parse(in)) {
+        CSVFormat named = format.builder()
+                .setHeader(names.toArray(String[]::new))
+                .setAllowMissingColumnNames(true)
+                .get();
+        for (CSVRecord cells : named.parse(in)) {
             long line = 1 + cells.getParser().getCurrentLineNumber();
-            if (cells.size() != names.size()) {
+            if (cells.isConsistent()) {
+                spread(line, cells.toMap());
+            } else {
                 leaveOut(line, "", cells.size() + " cells instead of " + names.size());
-                continue;
             }
-            Map<String, String> row = new LinkedHashMap<>();
-            for (int i = 0; i < names.size(); i++) {
-                row.put(names.get(i), cells.get(i));
-            }
-            spread(line, row);
         }
     }
 

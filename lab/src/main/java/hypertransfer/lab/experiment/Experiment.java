@@ -13,11 +13,11 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.exc.UnrecognizedPropertyException;
@@ -48,22 +48,25 @@ public record Experiment(
     }
 
     /** The experiments that come with the project, and what each is about. */
-    public static final Map<String, String> KNOWN = known(
-            "exp1", "M1, schedule to zero, both directions",
-            "exp2-zero", "M2, the plus forms, schedule to zero",
-            "exp2-tenth", "M2, the plus forms, schedule to a tenth",
-            "exp3", "final-to-peak effective ratios, and MuonH at the matched one",
-            "adamw", "AdamW and AdamH on M1",
-            "dense", "a dense model; 500 million parameters with --preset dense-500m",
-            "fair", "two base optimizers at one effective schedule",
-            "decay", "one curve at three weight decays",
-            "arena", "every direction at its own rate, and at the effective rates of Muon",
-            "record", "norm policies, and how much of their gain is their schedule",
-            "replay", "plain Muon at the rates that Inverse HyperTransfer+ induces",
-            "ablation", "HyperTransfer without the rescaled gradient, without s, the rate alone",
-            "decoupled", "the proxy norm on schedules of its own (beyond the paper)",
-            "demo", "what 'ht demo' trains",
-            "demo-quick", "what 'ht demo --quick' trains");
+    public static final Map<String, String> KNOWN = """
+            exp1        M1, schedule to zero, both directions
+            exp2-zero   M2, the plus forms, schedule to zero
+            exp2-tenth  M2, the plus forms, schedule to a tenth
+            exp3        final-to-peak effective ratios, and MuonH at the matched one
+            adamw       AdamW and AdamH on M1
+            dense       a dense model; 500 million parameters with --preset dense-500m
+            fair        two base optimizers at one effective schedule
+            decay       one curve at three weight decays
+            arena       every direction at its own rate, and at the effective rates of Muon
+            record      norm policies, and how much of their gain is their schedule
+            replay      plain Muon at the rates that Inverse HyperTransfer+ induces
+            ablation    HyperTransfer without the rescaled gradient, without s, the rate alone
+            decoupled   the proxy norm on schedules of its own (beyond the paper)
+            demo        what 'ht demo' trains
+            demo-quick  what 'ht demo --quick' trains
+            """.lines()
+            .map(line -> line.split(" +", 2))
+            .collect(Collectors.toMap(line -> line[0], line -> line[1], (a, b) -> a, LinkedHashMap::new));
 
     /**
      * One run, or an entry of {@code again}, whose names are those of entries where it follows one, and of runs elsewhere.
@@ -132,14 +135,6 @@ public record Experiment(
 
     /** A run's name is a directory's, inside the experiment's. */
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
-
-    private static Map<String, String> known(String... pairs) {
-        Map<String, String> known = new LinkedHashMap<>();
-        for (int i = 0; i < pairs.length; i += 2) {
-            known.put(pairs[i], pairs[i + 1]);
-        }
-        return Collections.unmodifiableMap(known);
-    }
 
     /** An experiment by the name it has here, or a file. */
     public static Experiment read(String name) {

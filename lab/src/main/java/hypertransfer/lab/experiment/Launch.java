@@ -10,6 +10,7 @@ import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
@@ -52,12 +53,11 @@ public record Launch(
         this(directory, configuration, resume, brief, out, new Alone());
     }
 
-    /** Trains; returns whether the last step was reached, or the run was interrupted before. */
-    public boolean run(Interrupt stop) {
-        return run(stop, Set.of());
-    }
-
-    /** The same with a configuration in which these keys were changed on purpose, when the run is resumed. */
+    /**
+     * Trains; returns whether the last step was reached, or the run was interrupted before.
+     *
+     * @param changed the keys of the configuration that were changed on purpose, when the run is resumed
+     */
     public boolean run(Interrupt stop, Set<String> changed) {
         if (resume && changed.isEmpty() && finished() && (brief || whole())) { // of one run of many the losses count
             resumable(directory, configuration);
@@ -179,7 +179,8 @@ public record Launch(
             stays.add(ConfigurationFile.text("target", before.target()));
         }
         String schedule = before.matrices().recorded(), other = asked.matrices().recorded();
-        if (schedule != null && other != null && inFolder(schedule).equals(inFolder(other))) { // the folders were moved
+        boolean moved = schedule != null && other != null && sameFile(Path.of(schedule), Path.of(other));
+        if (moved) {
             stays.add(ConfigurationFile.text("matrices.recorded", schedule));
         }
         Configuration now = ConfigurationFile.with(asked, stays.toArray(String[]::new));
@@ -193,13 +194,18 @@ public record Launch(
             throw new Refusal(directory + " was started with another configuration (" + differences
                     + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
         }
-        return before;
+        return moved ? ConfigurationFile.with(before, ConfigurationFile.text("matrices.recorded", other)) : before;
     }
 
-    /** A run's file, with the name of its folder. */
-    private static Path inFolder(String file) {
-        Path path = Path.of(file).toAbsolutePath();
-        return path.subpath(Math.max(0, path.getNameCount() - 2), path.getNameCount());
+    /** Whether a file is the same in another place; one that is gone by its name, and a checkpoint knows its numbers. */
+    private static boolean sameFile(Path before, Path now) {
+        try {
+            return Files.exists(before)
+                    ? Files.exists(now) && Files.mismatch(before, now) == -1
+                    : now.endsWith(before.getFileName());
+        } catch (IOException e) {
+            throw new Refusal("cannot compare " + before + " and " + now + ": " + Atomic.reason(e), e);
+        }
     }
 
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */
@@ -243,21 +249,17 @@ public record Launch(
      * which knows every tensor, comes later.
      */
     public static void requireRoom(Configuration c) {
-        switch (c.engine()) {
-            case "cpu" -> requireRoom(c, Float.BYTES, Machine.here().memory(), "of memory");
-            case "reference" ->
-                requireRoom(c, Double.BYTES, Runtime.getRuntime().maxMemory(), "of heap");
-            default -> {} // what a card has is known when it is opened
+        boolean cpu = c.engine().equals("cpu");
+        if (!cpu && !c.engine().equals("reference")) {
+            return; // what a card has is known when it is opened
         }
-    }
-
-    private static void requireRoom(Configuration c, int bytes, long there, String what) {
         long parameters = c.architecture().parameters();
-        double needed = (double) COPIES * bytes * parameters;
+        long there = cpu ? Machine.here().memory() : Runtime.getRuntime().maxMemory();
+        double needed = (double) COPIES * (cpu ? Float.BYTES : Double.BYTES) * parameters;
         if (needed > there) {
             String parts = "the network has %,d parameters, whose weights, gradients and momentum need ";
             throw new Refusal(parts.formatted(parameters) + Width.size((long) needed) + ", and engine " + c.engine()
-                    + " has " + Width.size(there) + " " + what + " here; lower model.layers ("
+                    + " has " + Width.size(there) + (cpu ? " of memory" : " of heap") + " here; lower model.layers ("
                     + c.model().layers()
                     + ") or model.width (" + c.model().width() + ")");
         }

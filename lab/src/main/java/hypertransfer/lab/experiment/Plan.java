@@ -10,6 +10,8 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Curve;
+import hypertransfer.train.config.Matrices;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.FailureKind;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
@@ -28,8 +30,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -59,38 +63,48 @@ public record Plan(
     public Plan(
             Experiment experiment, Preset preset, List<String> settings, Path directory, Path tuning, PrintWriter out) {
         this(experiment, preset, settings, directory, tuning, points(experiment, preset), out);
+        for (Point point : points.values().stream().flatMap(List::stream).toList()) {
+            for (String setting : settings) {
+                if (point.grid.containsKey(setting.split("=", 2)[0])) {
+                    throw new Refusal("--set " + setting + " would be the value of every point of run " + point.run
+                            + ", which has a grid of it; change the grid in the experiment's file");
+                }
+            }
+        }
     }
 
     /** Of every run, at what it is trained: of its settings the later ones win, key by key. */
     private static Map<String, List<Point>> points(Experiment experiment, Preset preset) {
         Map<String, List<Point>> all = new LinkedHashMap<>();
         experiment.members().forEach((run, member) -> {
-            Map<String, String[]> own = new LinkedHashMap<>();
+            Map<String, List<String>> own = new LinkedHashMap<>();
             List<String> tuned = experiment.tuned(preset).runs().getOrDefault(run, List.of());
-            for (String setting :
-                    Stream.concat(member.settings().stream(), tuned.stream()).toList()) {
+            Stream.concat(member.settings().stream(), tuned.stream()).forEach(setting -> {
                 String[] pair = setting.split("=", 2); // the pattern of a group may have a bar
-                own.put(pair[0], pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|"));
-            }
-            all.put(run, List.of(new Point(run, run, List.of(), Map.of())));
-            own.forEach((key, values) -> all.computeIfPresent(
+                List<String> values =
+                        List.of(pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|", -1));
+                if (values.size() > 1
+                        && (values.contains("") || Set.copyOf(values).size() < values.size())) {
+                    throw new Refusal(
+                            "run " + run + " has the grid " + setting + "; each value must be there, and once");
+                }
+                own.put(pair[0], values);
+            });
+            all.put(
                     run,
-                    (same, points) -> points.stream()
-                            .flatMap(
-                                    point -> Stream.of(values).map(value -> with(point, key, value, values.length > 1)))
-                            .toList()));
+                    Sweep.combinations(own).stream()
+                            .map(values -> point(run, own, values))
+                            .toList());
         });
         return all;
     }
 
-    private static Point with(Point point, String key, String value, boolean varies) {
-        List<String> settings = new ArrayList<>(point.settings);
-        settings.add(key + "=" + value);
-        Map<String, String> grid = new LinkedHashMap<>(point.grid);
-        if (varies) {
-            grid.put(key, value);
-        }
-        return new Point(point.run, varies ? point.folder + "-" + value : point.folder, settings, grid);
+    private static Point point(String run, Map<String, List<String>> own, Map<String, String> values) {
+        Map<String, String> grid = new LinkedHashMap<>(values);
+        grid.keySet().removeIf(key -> own.get(key).size() == 1);
+        String folder = Stream.concat(Stream.of(run), grid.values().stream()).collect(Collectors.joining("-"));
+        return new Point(
+                run, folder, values.entrySet().stream().map(Object::toString).toList(), grid);
     }
 
     /**
@@ -101,11 +115,19 @@ public record Plan(
         Experiment.Tuned tuned = experiment.tuned(preset);
         PrintWriter words = Width.folded(out);
         words.println(experiment.title() + ", preset " + preset.label() + ", in " + directory);
-        if (tuned.settings().isEmpty() && tuned.runs().isEmpty()) {
+        boolean rates = points.values().stream()
+                .flatMap(List::stream)
+                .anyMatch(point -> point.settings.stream().anyMatch(setting -> setting.startsWith("matrices.rate=")));
+        if (tuned.settings().isEmpty() && tuned.runs().isEmpty() && !rates) {
             words.println(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
+        points.forEach((run, all) -> { // what cannot be trained is said before anything is
+            if (needs(run).findAny().isEmpty()) {
+                all.forEach(this::configuration);
+            }
+        });
         if (points.values().stream().allMatch(all -> all.size() == 1)) {
             return train(points.keySet(), stop);
         }
@@ -117,11 +139,19 @@ public record Plan(
 
     private boolean train(Collection<String> runs, Interrupt stop) {
         Map<Path, Point> trials = new LinkedHashMap<>();
-        runs.forEach(run -> trained(run).forEach(point -> trials.put(at(point), point)));
+        runs.forEach(run -> trained(run).forEach(point -> {
+            Point other = trials.put(at(point), point);
+            if (other != null) {
+                throw new Refusal("runs " + other.run + " and " + run + " would both be trained in " + at(point)
+                        + "; give one of them another name");
+            }
+        }));
         List<Path> paths = List.copyOf(trials.keySet());
+        Predicate<Path> ready = // the runs that it is made from are finished, or never will be
+                path -> needs(trials.get(path).run).allMatch(other -> lost(other) || settled(other));
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        return new Sharing(paths, stop, out).run(path -> ready(trials.get(path).run), path -> {
+        return new Sharing(paths, stop, out).run(ready, path -> {
             int number = paths.indexOf(path) + 1;
             String run = trials.get(path).run;
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
@@ -135,6 +165,7 @@ public record Plan(
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(path)) {
                 out.println(which + ": finished before");
+                lighten(path);
                 return true;
             }
             int before = done.getAndIncrement();
@@ -146,9 +177,9 @@ public record Plan(
 
     private boolean train(Launch launch, Interrupt stop) {
         try {
-            boolean finished = launch.run(stop);
-            if (finished && !experiment.weights()) {
-                new Checkpoints(new Run(launch.directory())).delete();
+            boolean finished = launch.run(stop, Set.of());
+            if (finished) {
+                lighten(launch.directory());
             }
             return finished;
         } catch (Diverged diverged) {
@@ -160,13 +191,14 @@ public record Plan(
         }
     }
 
-    private Stream<String> needs(String run) {
-        return experiment.members().get(run).needs().stream();
+    private void lighten(Path run) {
+        if (!experiment.weights() && run.startsWith(directory) && Files.exists(run.resolve(Run.CHECKPOINTS))) {
+            new Checkpoints(new Run(run)).delete();
+        }
     }
 
-    /** Whether the runs that this one is made from are finished, or never will be. */
-    private boolean ready(String run) {
-        return needs(run).allMatch(other -> lost(other) || settled(other));
+    private Stream<String> needs(String run) {
+        return experiment.members().get(run).needs().stream();
     }
 
     /** Whether a run diverged, at all points, or cannot be made, because another one diverged. */
@@ -180,8 +212,7 @@ public record Plan(
 
     /** The points that are trained with this seed. */
     private Stream<Point> trained(String run) {
-        List<Point> all = points.get(run);
-        return directory.equals(tuning) && all.size() > 1 ? all.stream() : chosen(run).stream();
+        return directory.equals(tuning) ? all(run).stream() : chosen(run).stream();
     }
 
     /** Whether nothing is left to train. */
@@ -191,17 +222,21 @@ public record Plan(
                 || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
     }
 
-    /**
-     * The point of a run that ended lowest with the first seed; nothing where all diverged. The folder of a run that is made
-     * from others has their values: where these change, it is another run.
-     */
+    /** The point of a run that ended lowest with the first seed; nothing where all diverged. */
     public Optional<Point> chosen(String run) {
-        List<Point> all = points.get(run);
-        if (all.size() > 1) {
-            return all.stream()
-                    .min(Comparator.comparingDouble(this::tuned))
-                    .filter(point -> Double.isFinite(tuned(point)));
-        }
+        List<Point> all = all(run);
+        return all.size() == 1
+                ? Optional.of(all.getFirst())
+                : all.stream()
+                        .min(Comparator.comparingDouble(this::tuned))
+                        .filter(point -> Double.isFinite(tuned(point)));
+    }
+
+    /**
+     * The points of a run; none where a run that it is made from diverged. The folder of one that is made from others has
+     * their values: where these change, it is another run.
+     */
+    private List<Point> all(String run) {
         List<Optional<Point>> from = needs(run).map(this::chosen).toList();
         String values = from.stream()
                 .flatMap(Optional::stream)
@@ -209,8 +244,10 @@ public record Plan(
                 .distinct()
                 .collect(Collectors.joining());
         return from.stream().anyMatch(Optional::isEmpty)
-                ? Optional.empty()
-                : Optional.of(new Point(run, run + values, all.getFirst().settings, Map.of()));
+                ? List.of()
+                : points.get(run).stream()
+                        .map(point -> new Point(run, point.folder + values, point.settings, point.grid))
+                        .toList();
     }
 
     private double tuned(Point point) {
@@ -221,12 +258,7 @@ public record Plan(
     public List<String> edges(String run) {
         Map<String, String> best = chosen(run).map(Point::grid).orElse(Map.of());
         return best.keySet().stream()
-                .filter(key -> Sweep.ends(
-                        points.get(run).stream()
-                                .map(point -> point.grid.get(key))
-                                .distinct()
-                                .toList(),
-                        best.get(key)))
+                .filter(key -> Sweep.ends(points.get(run).stream().map(point -> point.grid.get(key)), best.get(key)))
                 .toList();
     }
 
@@ -289,14 +321,15 @@ public record Plan(
         return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
     }
 
-    /** The rates of the run that it takes them from, in a file of that run. */
+    /** A file with the rates of the run that it takes them from, as they are now. */
     private Path recorded(Experiment.Member member) {
-        Path run = path(member.recordedOf()).orElseThrow();
-        Path file = run.resolve("schedule-" + member.series() + ".json");
-        if (Files.notExists(file)) {
-            Sharing.inTurn(() -> RecordedRates.of(new Run(run), member.series(), out::println)
-                    .write(file));
-        }
+        Point point = chosen(member.recordedOf()).orElseThrow();
+        Path file = directory
+                .resolve(point.folder + "-" + member.series() + ".json")
+                .toAbsolutePath();
+        Atomic.told("make", directory, () -> Files.createDirectories(directory));
+        Sharing.inTurn(() -> RecordedRates.of(new Run(at(point)), member.series(), out::println)
+                .write(file));
         return file;
     }
 
@@ -352,7 +385,7 @@ public record Plan(
             network.runs.add(run);
             if (gap == null && Double.isFinite(row.validation)) {
                 network.leads.put(name, row.validation);
-            } else if (gap != null && c.matrices().weights().placebo() == 1) {
+            } else if (gap != null && whole(c.matrices())) {
                 network.largest =
                         Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
@@ -380,6 +413,14 @@ public record Plan(
         return rows;
     }
 
+    /** Whether it is a transfer from which nothing was left out to see what that does. */
+    private static boolean whole(Matrices m) {
+        return !m.transfer().isPlain()
+                && m.gradient() != Matrices.Gradient.AS_IS
+                && m.proxyGrowth() == null
+                && m.weights().placebo() == 1;
+    }
+
     private static final class Network {
         private final List<Path> runs = new ArrayList<>();
         private final Map<String, Double> leads = new LinkedHashMap<>(); // the last validation losses
@@ -390,8 +431,8 @@ public record Plan(
             if (!(largest >= 0)) {
                 return Optional.empty();
             }
-            double low = leads.values().stream().mapToDouble(v -> v).min().orElse(Double.NaN);
-            double apart = leads.values().stream().mapToDouble(v -> v).max().orElse(Double.NaN) - low;
+            var losses = leads.values().stream().mapToDouble(v -> v).summaryStatistics();
+            double apart = losses.getMax() - losses.getMin();
             String ends = leads.size() < 2
                     ? ""
                     : String.format("%s end %.2g apart; ", String.join(" and ", leads.keySet()), apart);

@@ -15,13 +15,14 @@ import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
@@ -39,17 +40,12 @@ public final class Sweep {
     private final Path directory;
     private final PrintWriter out;
     private final Map<Path, Point> points = new LinkedHashMap<>(); // by the directory of the run
-    private final List<Result> results = new ArrayList<>();
 
     /** A value for each key of the grid, and what is trained there. */
-    private record Point(Map<String, String> values, Configuration configuration) {
-        static String text(Map<String, String> values, String between) {
-            return values.entrySet().stream().map(Object::toString).collect(Collectors.joining(between));
-        }
-    }
+    private record Point(Map<String, String> values, Configuration configuration) {}
 
     /** What came out; the loss is infinite where the run diverged. */
-    private record Result(Map<String, String> values, double validation, double peak, double endToPeak) {}
+    private record Result(Map<String, String> values, double validation, Turning turning) {}
 
     /**
      * Every point is checked here, before the first is trained; those that cannot be trained are named and left out.
@@ -68,20 +64,18 @@ public final class Sweep {
             throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(size, LARGEST));
         }
         Map<String, Refusal> refusals = new LinkedHashMap<>();
-        for (Map<String, String> values : combinations()) {
-            Path run = directory.resolve(Point.text(values, "_").replaceAll("[^A-Za-z0-9._=-]", "-"));
-            List<String> all = new ArrayList<>(settings);
-            values.forEach((key, value) -> all.add(key + "=" + value));
-            Point point;
-            try {
-                point = new Point(values, Experiment.configuration(file, all));
-            } catch (Refusal refused) {
-                refusals.put(Point.text(values, " "), refused);
-                continue;
-            }
-            if (points.put(run, point) != null) {
+        for (Map<String, String> values : combinations(grid)) {
+            Path run = directory.resolve(text(values, "_").replaceAll("[^A-Za-z0-9._=-]", "-"));
+            if (points.containsKey(run)) {
                 throw new Refusal("two points of the grid would both be written to " + run
                         + "; choose values that differ in more than punctuation");
+            }
+            try {
+                List<String> all =
+                        Stream.concat(settings.stream(), pairs(values)).toList();
+                points.put(run, new Point(values, Experiment.configuration(file, all)));
+            } catch (Refusal refused) {
+                refusals.put(text(values, " "), refused);
             }
         }
         if (points.isEmpty()) {
@@ -107,18 +101,25 @@ public final class Sweep {
         grid.put(key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key, values);
     }
 
-    /** Of the values of all keys; the last key runs fastest. */
-    private List<Map<String, String>> combinations() {
+    private static Stream<String> pairs(Map<String, String> values) {
+        return values.entrySet().stream().map(Object::toString);
+    }
+
+    private static String text(Map<String, String> values, String between) {
+        return pairs(values).collect(Collectors.joining(between));
+    }
+
+    /** A value of each key, in all ways; the last key runs fastest. */
+    static List<Map<String, String>> combinations(Map<String, List<String>> grid) {
         List<Map<String, String>> all = List.of(Map.of());
-        for (Map.Entry<String, List<String>> axis : grid.entrySet()) {
-            List<Map<String, String>> longer = new ArrayList<>();
-            for (Map<String, String> point : all) {
-                for (String value : axis.getValue()) {
-                    longer.add(new LinkedHashMap<>(point));
-                    longer.getLast().put(axis.getKey(), value);
-                }
-            }
-            all = longer;
+        for (String key : grid.keySet()) {
+            all = all.stream()
+                    .flatMap(point -> grid.get(key).stream().map(value -> {
+                        Map<String, String> longer = new LinkedHashMap<>(point);
+                        longer.put(key, value);
+                        return longer;
+                    }))
+                    .toList();
         }
         return all;
     }
@@ -129,36 +130,23 @@ public final class Sweep {
      */
     public boolean run(Interrupt stop) {
         List<Path> paths = List.copyOf(points.keySet());
-        boolean done = new Sharing(paths, stop, out).run(run -> true, run -> {
+        return new Sharing(paths, stop, out).run(run -> true, run -> {
             Point point = points.get(run);
-            out.println(
-                    "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + Point.text(point.values, " "));
-            return known(run, point.configuration) || train(run, point.configuration, stop);
+            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + text(point.values, " "));
+            boolean begun = new Run(run).begun();
+            if (begun) {
+                Launch.resumable(run, point.configuration);
+            }
+            RunStatus now = new Run(run).status();
+            try {
+                return now.state() == RunStatus.State.FINISHED
+                        || now.kind() == FailureKind.DIVERGED
+                        || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
+            } catch (Diverged diverged) {
+                out.println(diverged.getMessage());
+                return true;
+            }
         });
-        if (done) {
-            points.forEach((run, point) -> {
-                Turning turning = Turning.of(new Run(run));
-                results.add(new Result(point.values, loss(run), turning.peak(), turning.finalToPeak()));
-            });
-        }
-        return done;
-    }
-
-    private static boolean known(Path run, Configuration c) {
-        if (new Run(run).begun()) {
-            Launch.resumable(run, c);
-        }
-        RunStatus now = new Run(run).status();
-        return now.state() == RunStatus.State.FINISHED || now.kind() == FailureKind.DIVERGED;
-    }
-
-    private boolean train(Path run, Configuration c, Interrupt stop) {
-        try {
-            return new Launch(run, c, new Run(run).begun(), true, out).run(stop);
-        } catch (Diverged diverged) {
-            out.println(diverged.getMessage());
-            return true;
-        }
     }
 
     /** A finished run without a finite loss has none that could be compared. */
@@ -172,25 +160,27 @@ public final class Sweep {
     /** Prints the losses and writes {@code sweep.json} and a page; returns whether there is a best point. */
     public boolean show() {
         PrintWriter words = Width.folded(out);
-        List<Result> ranked = new ArrayList<>(results);
-        ranked.sort(Comparator.comparingDouble(Result::validation));
+        List<Result> ranked = points.entrySet().stream()
+                .map(at -> new Result(at.getValue().values, loss(at.getKey()), Turning.of(new Run(at.getKey()))))
+                .sorted(Comparator.comparingDouble(Result::validation))
+                .toList();
         Result best = ranked.getFirst();
         boolean any = Double.isFinite(best.validation);
         Table<Result> table = new Table<>();
         grid.keySet().forEach(key -> table.column(key, "%s", result -> result.values.get(key)));
         words.println();
         table.column("validation", "%10.5f", Result::validation)
-                .column("peak rate", "%9.2g", Result::peak)
-                .column("end/peak", "%8.2g", Result::endToPeak)
+                .column("peak rate", "%9.2g", result -> result.turning.peak())
+                .column("end/peak", "%8.2g", result -> result.turning.finalToPeak())
                 .column("", "%s", result -> any && result == best ? "*" : "")
                 .print(words, ranked);
         Sharing.inTurn(() -> Atomic.write(directory.resolve("sweep.json"), json()));
         words.println(
                 any
-                        ? String.format("best %.5f with %s", best.validation, Point.text(best.values, " "))
+                        ? String.format("best %.5f with %s", best.validation, text(best.values, " "))
                         : "no best: every point diverged; lower the rates");
         String edges = grid.keySet().stream()
-                .filter(key -> any && ends(grid.get(key), best.values.get(key)))
+                .filter(key -> any && ends(grid.get(key).stream(), best.values.get(key)))
                 .collect(Collectors.joining(" and "));
         if (!edges.isEmpty()) { // it may not be the best there is
             words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
@@ -203,9 +193,9 @@ public final class Sweep {
     }
 
     /** Whether a value is the smallest or the largest of several numbers above zero. */
-    static boolean ends(List<String> values, String value) {
+    static boolean ends(Stream<String> values, String value) {
         try {
-            var all = values.stream().mapToDouble(Double::parseDouble).summaryStatistics();
+            var all = values.mapToDouble(Double::parseDouble).summaryStatistics();
             double at = Double.parseDouble(value);
             return all.getCount() > 1 && all.getMin() > 0 && (at == all.getMin() || at == all.getMax());
         } catch (NumberFormatException e) { // words have no order
@@ -216,11 +206,11 @@ public final class Sweep {
     /** The points, with values as the configuration understands them: numbers, truth values or words. */
     public String json() {
         ArrayNode all = JsonMapper.shared().createArrayNode();
-        for (Result result : results) {
+        points.forEach((run, point) -> {
             ObjectNode node = all.addObject();
-            result.values.forEach((key, value) -> node.set(key, YAML.readTree(value)));
-            node.put("validation", Double.isFinite(result.validation) ? (Double) result.validation : null);
-        }
+            point.values.forEach((key, value) -> node.set(key, YAML.readTree(value)));
+            node.put("validation", Double.isFinite(loss(run)) ? (Double) loss(run) : null);
+        });
         return all.toString();
     }
 }

@@ -2,7 +2,6 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
-import hypertransfer.engine.Memory;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Feed;
 import hypertransfer.train.run.Session;
@@ -13,13 +12,8 @@ import java.util.function.UnaryOperator;
  * Training steps on random tokens, to be timed: micro-batches, whose gradients are added in order where there are
  * several, and one step of the optimizer.
  */
-public final class Workload implements AutoCloseable {
+public record Workload(Session session, int micros, int[] inputs, int[] targets) implements AutoCloseable {
     private static final double RATE = 1e-3;
-
-    private final Session session;
-    private final int micros;
-    private final int[] inputs;
-    private final int[] targets;
 
     /** How long the parts of a step took, one micro-batch and the optimizer. */
     public record Times(double microMs, double optimizerMs) {}
@@ -28,33 +22,20 @@ public final class Workload implements AutoCloseable {
      * As {@code ht train} would train it, apart from the data, with a door before the engine, such as
      * {@link hypertransfer.engine.door.Timed}.
      */
-    public Workload(Configuration c, UnaryOperator<Engine> door) {
-        micros = c.model().accumulation();
-        session = Session.open(c, door);
+    public static Workload open(Configuration c, UnaryOperator<Engine> door) {
+        Session session = Session.open(c, door);
         try {
             Dims dims = session.engine().dims();
             Random random = new Random(1);
-            inputs = random.ints(dims.N(), 0, dims.V()).toArray();
-            targets = random.ints(dims.N(), 0, dims.V()).toArray();
+            int[] inputs = random.ints(dims.N(), 0, dims.V()).toArray();
+            int[] targets = random.ints(dims.N(), 0, dims.V()).toArray();
             session.decide(new Feed.Batch(inputs, targets));
+            return new Workload(session, c.model().accumulation(), inputs, targets);
         } catch (RuntimeException | Error e) {
             try (session) {
                 throw e;
             }
         }
-    }
-
-    public int tokens() {
-        return inputs.length;
-    }
-
-    /** {@link Engine#peak}. */
-    public double peak() {
-        return session.engine().peak();
-    }
-
-    public Memory memory() {
-        return session.memory();
     }
 
     public Times step() {

@@ -3,6 +3,7 @@ package hypertransfer.lab.predict;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Tail;
+import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -41,14 +42,13 @@ record Measured(
         kinds.forEach(kind -> kind.matrices().stream().map(Outline::name).forEach(name -> kindOf.put(name, kind)));
         List<String> names = new Run(run).provenance().matrices();
         int last = logged.lastKey(), compared = 0;
-        double squares = 0, norms = 0, ended = 0, predictedEnded = 0;
+        double squares = 0, norms = 0, predictedEnded = 0;
         for (int i = 0; i < names.size(); i++) {
             var carrier = kindOf.get(names.get(i)).carrier();
             double[] effective = carrier.effective();
-            double peak = 0, predictedPeak = 0;
+            double predictedPeak = 0;
             for (Line.Matrices line : logged.values()) {
                 double real = line.effective()[i], predicted = effective[line.step()];
-                peak = Math.max(peak, real);
                 predictedPeak = Math.max(predictedPeak, predicted);
                 if (real > 0) {
                     squares += square(predicted / real - 1);
@@ -56,12 +56,12 @@ record Measured(
                 }
             }
             norms += square(carrier.norm()[last] / logged.get(last).norm()[i] - 1);
-            ended += logged.get(last).effective()[i] / peak;
             predictedEnded += effective[last] / predictedPeak;
         }
         int n = names.size();
+        double endToPeak = Turning.of(new Run(run)).finalToPeak();
         return Optional.of(new Measured(
-                logged.size(), n, Math.sqrt(squares / compared), Math.sqrt(norms / n), ended / n, predictedEnded / n));
+                logged.size(), n, Math.sqrt(squares / compared), Math.sqrt(norms / n), endToPeak, predictedEnded / n));
     }
 
     private static double square(double x) {

@@ -8,7 +8,7 @@ import java.util.function.BinaryOperator;
  * A series thinned to what a screen can show: buckets of one width in steps, which is doubled where there are too many. A
  * short series stays whole. Widths are powers of two: series of several runs keep common steps.
  */
-final class Buckets<B> {
+public final class Buckets<B> {
     private final int most;
     private final BinaryOperator<B> both;
     private TreeMap<Integer, B> buckets = new TreeMap<>(); // by step / width
@@ -18,13 +18,13 @@ final class Buckets<B> {
      * @param most the number of buckets at which their width is doubled
      * @param both the bucket of two, the earlier one first
      */
-    Buckets(int most, BinaryOperator<B> both) {
+    public Buckets(int most, BinaryOperator<B> both) {
         this.most = most;
         this.both = both;
     }
 
     /** Adds what is at a step that comes after all others. */
-    void add(int step, B bucket) {
+    public void add(int step, B bucket) {
         buckets.merge(step / width, bucket, both);
         while (buckets.size() > most) {
             width *= 2;
@@ -39,7 +39,7 @@ final class Buckets<B> {
         return width > 1;
     }
 
-    Collection<B> all() {
+    public Collection<B> all() {
         return buckets.values();
     }
 }

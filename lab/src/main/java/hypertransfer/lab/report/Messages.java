@@ -125,6 +125,7 @@ final class Messages {
         Map<String, String> settings = run.settings();
         ObjectNode node = message("run");
         node.put("target", target);
+        node.put("folder", Runs.here(run.directory()).toString());
         node.put("network", settings.getOrDefault("network", "?") + " " + settings.getOrDefault("preset", ""));
         node.put("shape", Runs.shape(settings));
         node.put("direction", settings.get("matrices.direction"));

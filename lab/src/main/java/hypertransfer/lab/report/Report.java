@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -42,14 +41,14 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
         var skipped = new LinkedHashMap<Path, RuntimeException>();
         var unlisted = new ArrayList<String>();
         for (Path place : places) {
-            List<Path> found = Runs.under(place, unlisted::add);
+            List<Run> found = Run.under(place, unlisted::add);
             if (found.isEmpty()) {
                 throw new Refusal("there is no run in " + place
                         + ": no directory in it has a config.yaml; give a directory that 'ht train' wrote");
             }
-            found.forEach(run -> add(run, runs, skipped));
+            found.forEach(run -> add(Runs.real(run.directory()), runs));
         }
-        Map<Path, String> names = Runs.names(List.copyOf(runs.keySet()));
+        Map<Path, String> names = Runs.names(runs.keySet());
         var messages = new ArrayList<>(List.of(more));
         var damaged = new ArrayList<String>();
         for (Run run : runs.values()) {
@@ -79,23 +78,14 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
     }
 
     /** The run, and before it the one that it follows. */
-    private static void add(Path run, Map<Path, Run> runs, Map<Path, RuntimeException> skipped) {
-        if (runs.containsKey(run) || skipped.containsKey(run)) {
-            return;
-        }
-        try {
-            Run files = Runs.checked(run);
-            Optional<Path> target = Runs.target(files).filter(t -> !t.equals(run));
-            if (target.isPresent() && !runs.containsKey(target.get())) {
-                try {
-                    runs.put(target.get(), Runs.checked(target.get()));
-                } catch (RuntimeException e) {
-                    skipped.put(target.get(), e);
-                }
+    private static void add(Path run, Map<Path, Run> runs) {
+        if (!runs.containsKey(run)) {
+            try {
+                Runs.target(new Run(run)).filter(t -> !t.equals(run)).ifPresent(t -> runs.putIfAbsent(t, new Run(t)));
+            } catch (RuntimeException e) {
+                // told when its lines are read
             }
-            runs.put(run, files);
-        } catch (RuntimeException e) {
-            skipped.put(run, e);
+            runs.put(run, new Run(run));
         }
     }
 

@@ -4,58 +4,36 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Run;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Finds runs and names them: by the last part of the path, and by more of it where two would be the same. */
 final class Runs {
     private Runs() {}
 
-    /** {@code place} itself where it is a run, else the runs inside it, in the order of their names. */
-    static List<Path> under(Path place, Consumer<String> unlisted) {
-        return Run.under(place, unlisted).stream()
-                .map(run -> real(run.directory()))
-                .toList();
-    }
-
-    /** A run whose files can be read. */
-    static Run checked(Path directory) {
-        Run run = new Run(directory);
-        run.settings();
-        run.provenance();
-        return run;
-    }
-
     /** The directory of the run that this one follows, if its configuration names one that is there. */
     static Optional<Path> target(Run run) {
         return run.target().map(target -> real(target.directory()));
     }
 
-    static Map<Path, String> names(List<Path> runs) {
+    static Map<Path, String> names(Collection<Path> runs) {
         var names = new LinkedHashMap<Path, String>();
         for (Path run : runs) {
-            int parts = 1;
-            while (parts < run.getNameCount() && ambiguous(run, parts, runs)) {
-                parts++;
-            }
-            names.put(run, ending(run, parts));
+            int all = run.getNameCount();
+            Path name = IntStream.range(1, all)
+                    .mapToObj(parts -> run.subpath(all - parts, all))
+                    .filter(end ->
+                            runs.stream().filter(other -> other.endsWith(end)).count() == 1)
+                    .findFirst()
+                    .orElseGet(() -> run.subpath(0, all));
+            names.put(run, name.toString());
         }
         return names;
-    }
-
-    private static boolean ambiguous(Path run, int parts, List<Path> runs) {
-        return runs.stream()
-                .anyMatch(other -> !other.equals(run) && ending(other, parts).equals(ending(run, parts)));
-    }
-
-    private static String ending(Path path, int parts) {
-        int count = path.getNameCount();
-        return path.subpath(Math.max(0, count - parts), count).toString();
     }
 
     /** Two runs can be laid over each other where this and the matrices are equal. */
@@ -64,6 +42,12 @@ final class Runs {
                 + Stream.of("vocab", "layers", "width", "head")
                         .map(size -> size + " " + settings.getOrDefault("model." + size, "?"))
                         .collect(Collectors.joining(", "));
+    }
+
+    /** A path as a command takes it here. */
+    static Path here(Path path) {
+        Path here = Path.of("").toAbsolutePath(), whole = path.toAbsolutePath();
+        return whole.startsWith(here) && !whole.equals(here) ? here.relativize(whole) : whole;
     }
 
     static Path real(Path path) {

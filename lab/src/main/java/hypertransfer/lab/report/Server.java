@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandlers;
 import com.sun.net.httpserver.HttpServer;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Run;
@@ -52,8 +53,7 @@ public final class Server implements AutoCloseable {
         try {
             var address = new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port);
             var server = new Server(place.toRealPath(), HttpServer.create(address, 0));
-            server.http.createContext("/", server::page);
-            server.http.createContext("/events", server::events);
+            server.http.createContext("/", server::answer);
             server.http.setExecutor(server.threads);
             server.http.start();
             return server;
@@ -77,28 +77,32 @@ public final class Server implements AutoCloseable {
         threads.close();
     }
 
-    private void page(HttpExchange exchange) throws IOException {
+    /**
+     * The page, its stream, or a refusal: a page of another site could reach us through a name of its own that resolves to
+     * 127.0.0.1, its Host gives it away.
+     */
+    private void answer(HttpExchange exchange) {
         try (exchange) {
-            if (!refused(exchange, "/")) {
-                exchange.getResponseHeaders().set("Content-Type", "text/html; charset=utf-8");
-                answer(exchange, 200, Page.live());
+            String host = exchange.getRequestHeaders().getFirst("Host");
+            String path = exchange.getRequestURI().getPath(), method = exchange.getRequestMethod();
+            Headers headers = exchange.getResponseHeaders();
+            if (!Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
+                answer(exchange, 403, "text/plain", "ask http://127.0.0.1:" + port() + "/, not " + host + "\n");
+            } else if (!Set.of("/", "/events").contains(path)) {
+                answer(exchange, 404, "text/plain", "only / is here\n");
+            } else if (!Set.of("GET", "HEAD").contains(method)) {
+                headers.set("Allow", "GET, HEAD");
+                answer(exchange, 405, "text/plain", "only GET and HEAD are answered here\n");
+            } else if (path.equals("/")) {
+                answer(exchange, 200, "text/html", Page.live());
+            } else {
+                headers.set("Content-Type", "text/event-stream");
+                headers.set("Cache-Control", "no-store");
+                exchange.sendResponseHeaders(200, method.equals("HEAD") ? -1 : 0);
+                if (method.equals("GET")) {
+                    stream(exchange.getResponseBody());
+                }
             }
-        }
-    }
-
-    private void events(HttpExchange exchange) throws IOException {
-        try (exchange) {
-            if (refused(exchange, "/events")) {
-                return;
-            }
-            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
-            exchange.getResponseHeaders().set("Cache-Control", "no-store");
-            if (exchange.getRequestMethod().equals("HEAD")) {
-                exchange.sendResponseHeaders(200, -1);
-                return;
-            }
-            exchange.sendResponseHeaders(200, 0);
-            stream(exchange.getResponseBody());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // closing
         } catch (IOException e) {
@@ -202,37 +206,15 @@ public final class Server implements AutoCloseable {
         out.flush();
     }
 
-    /**
-     * Answers what is not to be had: a page of another site could reach us through a name of its own that resolves to
-     * 127.0.0.1, its Host gives it away.
-     */
-    private boolean refused(HttpExchange exchange, String path) throws IOException {
-        String host = exchange.getRequestHeaders().getFirst("Host");
-        if (!Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
-            answer(exchange, 403, "ask http://127.0.0.1:" + port() + "/, not " + host + "\n");
-        } else if (!exchange.getRequestURI().getPath().equals(path)) {
-            answer(exchange, 404, "only / is here\n");
-        } else if (!Set.of("GET", "HEAD").contains(exchange.getRequestMethod())) {
-            exchange.getResponseHeaders().set("Allow", "GET, HEAD");
-            answer(exchange, 405, "only GET and HEAD are answered here\n");
-        } else {
-            return false;
-        }
-        return true;
-    }
-
-    private static void answer(HttpExchange exchange, int status, String text) throws IOException {
-        byte[] body = text.getBytes(StandardCharsets.UTF_8);
-        Headers headers = exchange.getResponseHeaders();
-        headers.putIfAbsent("Content-Type", List.of("text/plain; charset=utf-8"));
-        headers.set("Cache-Control", "no-store");
-        headers.set("X-Content-Type-Options", "nosniff");
-        if (exchange.getRequestMethod().equals("HEAD")) {
-            headers.set("Content-Length", Integer.toString(body.length));
-            exchange.sendResponseHeaders(status, -1);
-        } else {
-            exchange.sendResponseHeaders(status, body.length);
-            exchange.getResponseBody().write(body);
-        }
+    /** A whole answer. */
+    private static void answer(HttpExchange exchange, int status, String type, String text) throws IOException {
+        Headers headers = Headers.of(
+                "Content-Type",
+                type + "; charset=utf-8",
+                "Cache-Control",
+                "no-store",
+                "X-Content-Type-Options",
+                "nosniff");
+        HttpHandlers.of(status, headers, text).handle(exchange);
     }
 }

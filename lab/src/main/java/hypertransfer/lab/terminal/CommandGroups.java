@@ -28,20 +28,14 @@ public record CommandGroups(Map<String, List<String>> groups) implements IHelpSe
                 Help of = help.subcommands().get(command);
                 String about = command.equals("help")
                         ? "Shows the help of a command."
-                        : of.commandSpec().usageMessage().description()[0];
+                        : of.commandSpec().usageMessage().description()[0].split("(?<=\\.) ")[0]; // one sentence
                 text.append("  ")
                         .append(help.colorScheme().commandText(command))
                         .append(" ".repeat(Math.max(1, NAME - 2 - command.length())));
-                text.append(fold(first(about), help)).append(System.lineSeparator());
+                text.append(fold(about, help)).append(System.lineSeparator());
             }
         });
         return text.toString();
-    }
-
-    /** The first sentence says what a command is for. */
-    private static String first(String about) {
-        int end = about.indexOf(". ");
-        return end < 0 ? about : about.substring(0, end + 1);
     }
 
     private static String fold(String text, Help help) {

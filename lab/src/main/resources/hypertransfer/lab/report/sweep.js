@@ -95,7 +95,7 @@ function edge(axes, lowest) {
     const [from, before] = values[0] === at ? values : values.slice(-2).reverse();
     return `--grid ${key}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
   };
-  return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${lowest.run.name}/config.yaml ${ends.map(beyond).join(' ')}`] : [];
+  return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${folder(lowest.run)}/config.yaml ${ends.map(beyond).join(' ')}`] : [];
 }
 
 /** A map for each optimizer; what is no axis of it is left to its best value, and the map says so. */

@@ -79,8 +79,11 @@ function warning() {
   if (!(worst?.fold > FOLD) || model.standings) return ''; // which has them at one schedule, too
   const { key, slow, fast, fold } = worst;
   const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
-  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${slow.lead.name} ${fast.lead.name}” trains them at one.`;
+  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at one.`;
 }
+
+/** Where a run is, as a shell takes it. */
+const folder = ({ folder }) => (/^[\w./=:@%+-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`);
 
 /** What every term on the page means: shown where a term is pointed at, and listed at the end. */
 const TERMS = {

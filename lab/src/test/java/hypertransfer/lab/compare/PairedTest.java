@@ -34,6 +34,8 @@ class PairedTest {
         Paired.Share share = Paired.Share.of(new double[] {0.1, 0.2, 0.1}, new double[] {0.3, -0.2, 0.1});
         assertThat(share.low()).isNull();
         assertThat(share.high()).isNull();
+        assertThat(Paired.Share.of(new double[] {0.1, 0.2}, new double[] {0, 1e-16}))
+                .isNull();
         assertThat(Paired.Share.of(new double[] {1}, new double[] {4})).isEqualTo(new Paired.Share(0.25, null, null));
     }
 }

@@ -52,7 +52,7 @@ class PlanTest {
         });
         assertThat(plan.points().keySet().stream()
                         .filter(run -> !experiment.runs().containsKey(run)))
-                .hasSize(name.equals("arena") ? 8 : 10);
+                .hasSize(name.equals("arena") ? 9 : 10);
     }
 
     @Test

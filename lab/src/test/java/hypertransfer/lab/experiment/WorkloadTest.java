@@ -17,7 +17,7 @@ class WorkloadTest {
         String tiny = "engine=reference model.layers=1 model.width=4 model.head=2 model.sequence=2 model.batch=1";
         Configuration c = ConfigurationFile.of(tiny.split(" "));
         AtomicInteger closed = new AtomicInteger();
-        assertThatThrownBy(() -> new Workload(c, engine -> failing(engine, closed)))
+        assertThatThrownBy(() -> Workload.open(c, engine -> failing(engine, closed)))
                 .hasMessage("no card any more");
         assertThat(closed).hasValue(1);
     }

@@ -57,7 +57,9 @@ class ManyRunsTest {
         assertThat(best).isEqualTo("r0.04-d0.1");
         assertThat(browser.text("#sweep-curve"))
                 .contains("The best lies on the edge of rate: extend the grid.")
-                .contains("Next: ht sweep r0.04-d0.1/config.yaml --grid matrices.rate=0.1067,0.2844");
+                .contains("Next: ht sweep " + where("r0.04-d0.1") + "/config.yaml --grid")
+                .contains("matrices.rate=0.1067,0.2844"); // on a line of its own
+
         assertThat(browser.text("#claim"))
                 .contains("The best lies on the edge of the grid. Its effective rate: peak 0.0");
         assertThat(values("#table tbody [data-key=validation]")).hasSize(12).isSorted();
@@ -126,7 +128,8 @@ class ManyRunsTest {
                 .contains("★", "±");
         assertThat(browser.text("#warning"))
                 .contains("These runs turn their matrices at rates that differ 8")
-                .contains("they compare rates, not optimizers. “ht fair seed-1/sgd seed-1/lion” trains them at one.");
+                .contains("they compare rates, not optimizers. “ht fair " + where("seed-1/sgd") + " "
+                        + where("seed-1/lion") + "” trains them at one.");
         List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
         browser.evaluate("document.querySelector('#legend .key').click()"); // hides all three seeds
         browser.has(2, "#figures .figure:nth-child(1) path[data-run]");
@@ -247,7 +250,8 @@ class ManyRunsTest {
                                 "new Set([...document.querySelectorAll('#legend [data-run$=muon] line')].map(e => e.getAttribute('stroke'))).size"))
                 .as("one optimizer, one colour")
                 .isEqualTo(1);
-        assertThat(browser.text("#warning")).contains("differ 2-fold", "ht fair zero/muonh zero/muon");
+        assertThat(browser.text("#warning"))
+                .contains("differ 2-fold", "ht fair " + where("zero/muonh") + " " + where("zero/muon"));
     }
 
     private List<Double> values(String selector) throws Exception {
@@ -311,6 +315,12 @@ class ManyRunsTest {
                     : line;
         });
         run.finished();
+    }
+
+    /** A run as a command takes it from any folder: the page only had its name, which is no path from here. */
+    private String where(String name) throws IOException {
+        Path run = folder.resolve(name).toRealPath();
+        return run.toString();
     }
 
     private SyntheticRun run(String name, String... settings) throws IOException {

@@ -36,6 +36,12 @@ class MessagesTest {
     }
 
     @Test
+    void aRunIsNamedAsACommandTakesItHere() {
+        assertThat(read().getFirst().path("folder").asString()).isEqualTo(run.directory.toString());
+        assertThat(Runs.here(Path.of("out/muon").toAbsolutePath())).hasToString("out/muon");
+    }
+
+    @Test
     void everyNumberOfTheFilesArrives() {
         List<JsonNode> messages = read();
         assertThat(messages).extracting(m -> m.path("type").asString()).containsExactly("run", "lines", "state");

@@ -106,6 +106,7 @@ class ConfigurationTest {
             adamw.decay=-0.1         | adamw: weight decay is -0.1
             adamw.beta1=1.5          | adamw: Adam's beta1 is 1.5
             adamw.schedule=square    | adamw: unknown schedule shape 'square'
+            adamw.head_rate=0.01 & model.tied=true | adamw.head_rate is 0.01, and model.tied makes the head the embedding's matrix; set adamw.embedding_rate
             preset=big               | unknown preset 'big'
             rate                     | --set takes key=value
             network=0                | network is 0; one of [M1, M2] is expected

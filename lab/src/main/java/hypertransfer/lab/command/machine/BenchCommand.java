@@ -84,8 +84,8 @@ public final class BenchCommand implements Runnable {
         Configuration c = configuration();
         Timed[] timed = new Timed[1];
         UnaryOperator<Engine> door = engine -> operations ? (timed[0] = new Timed(engine)).door() : engine;
-        try (Workload workload = new Workload(c, door)) {
-            words.print(workload.memory().table());
+        try (Workload workload = Workload.open(c, door)) {
+            words.print(workload.session().memory().table());
             words.flush();
             run(workload, seconds / 2);
             if (operations) {
@@ -93,16 +93,17 @@ public final class BenchCommand implements Runnable {
             }
             List<Workload.Times> steps = run(workload, seconds);
             double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
-            int micros = Math.max(1, preset.stepTokens() / workload.tokens());
-            double tokens = 1000.0 * micros * workload.tokens() / (micros * micro + move);
+            int micros = Math.max(1, preset.stepTokens() / workload.inputs().length);
+            double tokens = 1000.0 * micros * workload.inputs().length / (micros * micro + move);
             String what = preset.label() + " " + variant + " on " + c.opened();
             words.printf(
                     "%s, %d x %d tokens: ",
                     what, c.model().batch(), c.architecture().sequence());
             words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
             words.printf(" with %d micro-batches per step (medians of %d)", micros, steps.size());
-            double share = tokens * c.architecture().operations() / workload.peak();
-            words.println(workload.peak() > 0 ? ", %.1f%% of the card's peak".formatted(100 * share) : "");
+            double peak = workload.session().engine().peak(),
+                    share = tokens * c.architecture().operations() / peak;
+            words.println(peak > 0 ? ", %.1f%% of the card's peak".formatted(100 * share) : "");
             if (operations) {
                 double ms = steps.stream()
                         .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())
@@ -118,8 +119,8 @@ public final class BenchCommand implements Runnable {
                     .put("micro_ms", micro)
                     .put("optimizer_ms", move)
                     .put("tokens_per_s", tokens)
-                    .put("peak_bytes", workload.memory().total());
-            if (workload.peak() > 0) {
+                    .put("peak_bytes", workload.session().memory().total());
+            if (peak > 0) {
                 line.put("share_of_peak", share);
             }
             if (operations) {

@@ -41,12 +41,16 @@ public final class JsonOption {
         return only ? new PrintWriter(Writer.nullWriter()) : out();
     }
 
-    /** The line for programs, its names as in {@code max_loss_error}. */
-    public void line(Object value) {
-        JsonMapper json = JsonMapper.builder() // made here: most commands that could print the line start without it
+    /** Names as in {@code max_loss_error}. Made where it is needed: most commands that could print JSON start without it. */
+    public static JsonMapper mapper() {
+        return JsonMapper.builder()
                 .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
                 .build();
-        out().println(json.writeValueAsString(value));
+    }
+
+    /** The line for programs. */
+    public void line(Object value) {
+        out().println(mapper().writeValueAsString(value));
     }
 
     /** Either the line for programs, or what people read. */
