@@ -138,6 +138,9 @@ public final class Engines {
 
     /** The engine of this name whose products are in eight bits. */
     public static String fp8(String name) {
+        if (name.endsWith("-fp8")) {
+            return name;
+        }
         if (KINDS.stream().noneMatch(kind -> kind.name.equals(name + "-fp8"))) {
             throw new EngineException("engine " + name + " has no fp8; take cuda, or set model.precision to auto");
         }

@@ -187,9 +187,11 @@ public record Configuration(
     Configuration check() {
         Design design = model.design;
         boolean plain = design.mlp() == Nonlinearity.RELU_SQUARED && design.norm() == Design.Norm.RMS && !design.bias();
-        if (model.precision == Precision.FP8 && !plain) {
-            throw new Refusal("model.precision is fp8, which takes mlp relu-squared, norm rms and no bias only;"
-                    + " set these, or model.precision to auto");
+        boolean eight = engine.endsWith("-fp8");
+        if ((eight || model.precision == Precision.FP8) && !plain) {
+            throw new Refusal((eight ? "engine is " + engine : "model.precision is fp8")
+                    + ", which takes mlp relu-squared, norm rms and no bias only; set these, or "
+                    + (eight ? "another engine" : "model.precision to auto"));
         }
         in("model", () -> architecture().dims(model.batch));
         hidden();

@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Clip;
+import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
@@ -308,7 +309,7 @@ public final class Optimizer {
         for (int k = 0; k < n; k++) {
             Step step = taken.get(k);
             double rate = hidden.get(k).rule().proxyRate() * rates[k];
-            next.add(rate == 0 ? step.next() : step.next().withTargetNorm(trained(step.targetNorm(), rate, slopes[k])));
+            next.add(rate == 0 ? step.next() : trained(step, rate, slopes[k]));
         }
         states = List.copyOf(next);
         steps++;
@@ -320,8 +321,17 @@ public final class Optimizer {
      * The proxy norm as a trained number: of log s the loss has the slope {@code <g, w>}, and the cosine is what is left of it
      * without |g| and |w|, as of the directions.
      */
-    private static double trained(double norm, double rate, double radial) {
-        return Double.isNaN(radial) ? norm : norm * StrictMath.exp(-rate * radial);
+    private static State trained(Step step, double rate, double radial) {
+        State next = step.next();
+        double norm = Double.isNaN(radial) ? step.targetNorm() : step.targetNorm() * StrictMath.exp(-rate * radial);
+        if (!(norm > 0 && norm < Double.POSITIVE_INFINITY)) {
+            throw new Diverged(
+                    next.matrix(),
+                    next.step() - 1,
+                    "the trained norm of " + next.matrix() + " is " + norm + " after step " + (next.step() - 1)
+                            + "; lower matrices.proxy_rate");
+        }
+        return next.withTargetNorm(norm);
     }
 
     private Transfer transfer(int k) {

@@ -94,7 +94,12 @@ class EightBitsTest {
             assertThatThrownBy(() -> ConfigurationFile.of("model.precision=fp8", setting))
                     .hasMessageContaining(
                             "model.precision is fp8, which takes mlp relu-squared, norm rms and no bias only");
+            assertThatThrownBy(() -> ConfigurationFile.of("engine=reference-fp8", setting))
+                    .hasMessageContaining("engine is reference-fp8, which takes mlp relu-squared");
         }
+        assertThat(ConfigurationFile.of("engine=reference-fp8", "model.precision=fp8")
+                        .opened())
+                .isEqualTo("reference-fp8");
     }
 
     /** What is computed again is what was kept. */

@@ -2,8 +2,10 @@ package hypertransfer.train.run;
 
 import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Mode;
 import hypertransfer.train.config.Configuration;
@@ -243,6 +245,15 @@ class TransferTest {
         double[] first = lines.get(0).targetNorm(), last = lines.get(11).targetNorm();
         assertThat(last[0]).as("q").isCloseTo(first[0], within(1e-6));
         assertThat(last[3]).as("o").isNotCloseTo(first[3], within(1e-3));
+    }
+
+    /** It was called damage, which ends a sweep. */
+    @Test
+    void aTrainedProxyNormThatOverflowsHasDiverged() {
+        assertThatThrownBy(() -> exact(
+                        "overflow", "network=M2", "matrices.mode=hypertransfer-plus", "matrices.proxy_rate=1e300"))
+                .isInstanceOf(Diverged.class)
+                .hasMessageContaining("lower matrices.proxy_rate");
     }
 
     /** A rate that moves no norm leaves the run as it is where norms are held, also where parts are copied and clamped. */
