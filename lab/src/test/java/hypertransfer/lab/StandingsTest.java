@@ -235,6 +235,19 @@ class StandingsTest {
                 .doesNotExist();
     }
 
+    /** One point ended the whole experiment. */
+    @Test
+    void aPointOfAGridMayDiverge() throws IOException {
+        String own = "[matrices.mode=base, matrices.direction=lion, matrices.decay=0, matrices.rate=";
+        String text = Ht.EXPERIMENT.replace("[matrices.mode=base", own + "0.001|1.0e+300");
+        Path grid = Files.writeString(dir.resolve("grid.yaml"), text);
+        assertThat(ht.fine("reproduce", grid, "--out", dir.resolve("grid"))).containsPattern("(?m)^muon +\\d");
+        assertThat(dir.resolve("grid")).isDirectoryContaining("glob:**muon-1.0e+300");
+        Files.writeString(grid, text.replace("0.001|", "1.0e+301|"));
+        assertThat(ht.refused("reproduce", grid, "--out", dir.resolve("wild")))
+                .contains("run muon has no result, because a grid diverged at every point; lower its rates");
+    }
+
     /** The best of another grid would have been another configuration in the same folder. */
     @Test
     void aGridOfARunThatIsMadeFromOthersHasTheirValues() throws IOException {

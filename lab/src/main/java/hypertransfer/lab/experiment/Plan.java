@@ -163,7 +163,7 @@ public record Plan(
             boolean resume = new Run(path).begun();
             Configuration asked = configuration(trials.get(path));
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
-            if (over(path)) {
+            if (over(run, path)) {
                 out.println(which + ": finished before");
                 lighten(path);
                 return true;
@@ -171,11 +171,11 @@ public record Plan(
             int before = done.getAndIncrement();
             double left = (System.nanoTime() - begun) / 1e9 / before * (paths.size() - number + 1);
             out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
-            return train(new Launch(path, c, resume, number > 1, out), stop);
+            return train(run, new Launch(path, c, resume, number > 1, out), stop);
         });
     }
 
-    private boolean train(Launch launch, Interrupt stop) {
+    private boolean train(String run, Launch launch, Interrupt stop) {
         try {
             boolean finished = launch.run(stop, Set.of());
             if (finished) {
@@ -183,7 +183,7 @@ public record Plan(
             }
             return finished;
         } catch (Diverged diverged) {
-            if (experiment.again().isEmpty()) {
+            if (!mayDiverge(run)) {
                 throw diverged;
             }
             out.println(diverged.getMessage()); // which is a result
@@ -207,7 +207,7 @@ public record Plan(
     }
 
     private boolean settled(String run) {
-        return trained(run).allMatch(point -> over(at(point)));
+        return trained(run).allMatch(point -> over(run, at(point)));
     }
 
     /** The points that are trained with this seed. */
@@ -216,10 +216,14 @@ public record Plan(
     }
 
     /** Whether nothing is left to train. */
-    private boolean over(Path run) {
-        RunStatus now = new Run(run).status();
-        return now.state() == RunStatus.State.FINISHED
-                || now.kind() == FailureKind.DIVERGED && !experiment.again().isEmpty();
+    private boolean over(String run, Path path) {
+        RunStatus now = new Run(path).status();
+        return now.state() == RunStatus.State.FINISHED || now.kind() == FailureKind.DIVERGED && mayDiverge(run);
+    }
+
+    /** Whether that is a result: a point of a grid, or a row of a table. */
+    private boolean mayDiverge(String run) {
+        return points.get(run).size() > 1 || !experiment.again().isEmpty();
     }
 
     /** The point of a run that ended lowest with the first seed; nothing where all diverged. */
@@ -373,7 +377,10 @@ public record Plan(
         List<Row> rows = new ArrayList<>();
         Map<String, Network> networks = new TreeMap<>();
         for (String name : experiment.members().keySet()) {
-            Path run = path(name).orElseThrow();
+            Path run = path(name)
+                    .orElseThrow(
+                            () -> new Refusal("run " + name + " has no result, because a grid diverged at every point;"
+                                    + " lower its rates in the experiment's file"));
             String follows = experiment.members().get(name).follows();
             Gap gap = follows == null ? null : Gap.of(run, path(follows).orElseThrow());
             Double last = gap == null ? null : gap.validation().last();
