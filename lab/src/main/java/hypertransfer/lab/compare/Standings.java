@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
+import hypertransfer.lab.experiment.Outcome;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Sharing;
 import hypertransfer.lab.report.Report;
@@ -99,7 +100,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     public record Twin(String run, String follows, double gap) {}
 
     /** One seed's part of the JSON line of an experiment without {@code again}; of one seed only the runs are printed. */
-    private record Answer(long seed, List<Plan.Row> runs) {}
+    private record Answer(long seed, List<Outcome.Row> runs) {}
 
     /**
      * Trains an experiment for each seed, one after the other, and shows it; returns the exit code.
@@ -135,7 +136,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                     return Exit.INTERRUPTED;
                 }
                 if (plain) {
-                    answers.add(new Answer(seed, plans.getLast().show()));
+                    answers.add(new Answer(seed, Outcome.show(plans.getLast())));
                 }
             }
         }
