@@ -104,7 +104,9 @@ public interface Layers {
     default void attentionHeadsBackward(
             Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
         attentionBackward(qkv, o, lse, dO, dqkv);
-        headsBackward(dqkv, qkv, r, rule);
+        if (!rule.nothing()) {
+            headsBackward(dqkv, qkv, r, rule);
+        }
     }
 
     /**

@@ -108,12 +108,6 @@ public final class FairCommand implements Callable<Integer> {
             if (sides.put(name, c) != null) {
                 throw new Refusal("two sides are called " + name + "; give runs whose names differ");
             }
-            if (sides.containsKey(name.replaceFirst("-fair$", "")) && name.endsWith("-fair")
-                    || sides.containsKey(name + "-fair")) {
-                throw new Refusal("the sides " + name.replaceFirst("-fair$", "") + " and "
-                        + name.replaceFirst("(-fair)?$", "-fair")
-                        + " cannot be told apart here, where -fair is a side at the common rates; rename one");
-            }
             if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
                 throw new Refusal(
                         place + " has groups with a mode of their own (matrices.groups), and all matrices take one"
@@ -126,6 +120,12 @@ public final class FairCommand implements Callable<Integer> {
                     || !c.data().equals(one.data())) {
                 throw new Refusal(place + " has another network, number of steps, batch or text than "
                         + places.getFirst() + "; only the optimizers may differ");
+            }
+        }
+        for (String name : sides.keySet()) {
+            if (sides.containsKey(name + "-fair")) {
+                throw new Refusal("the sides " + name + " and " + name
+                        + "-fair cannot be told apart here, where -fair is a side at the common rates; rename one");
             }
         }
     }

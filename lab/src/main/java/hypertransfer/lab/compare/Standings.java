@@ -193,15 +193,17 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         }
         List<Paired> family = List.copyOf(differences.values());
         differences.replaceAll((run, difference) -> difference.corrected(family));
-        List<Row> ranked = new ArrayList<>();
-        rows.keySet().stream()
-                .sorted(Comparator.comparing(run -> mean(losses(plans, run))))
-                .forEach(run -> {
-                    long lower = ranked.stream()
-                            .filter(row -> row.validation != null && row.validation < mean(losses(plans, run)))
+        Map<String, Double> means = new HashMap<>();
+        rows.keySet().forEach(run -> means.put(run, mean(losses(plans, run))));
+        List<Row> ranked = rows.keySet().stream()
+                .sorted(Comparator.comparing(means::get))
+                .map(run -> {
+                    long lower = means.values().stream()
+                            .filter(mean -> mean < means.get(run))
                             .count();
-                    ranked.add(row(plans, run, rows.get(run), 1 + (int) lower, differences.get(run)));
-                });
+                    return row(plans, run, rows.get(run), 1 + (int) lower, differences.get(run));
+                })
+                .toList();
         return new Part(name, title, reference, ranked);
     }
 

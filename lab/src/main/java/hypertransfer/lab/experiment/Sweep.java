@@ -209,7 +209,8 @@ public final class Sweep {
         points.forEach((run, point) -> {
             ObjectNode node = all.addObject();
             point.values.forEach((key, value) -> node.set(key, YAML.readTree(value)));
-            node.put("validation", Double.isFinite(loss(run)) ? (Double) loss(run) : null);
+            double loss = loss(run);
+            node.put("validation", Double.isFinite(loss) ? (Double) loss : null);
         });
         return all.toString();
     }
