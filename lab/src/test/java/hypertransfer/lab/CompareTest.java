@@ -61,6 +61,17 @@ class CompareTest {
         assertThat(ht.fine("compare", out)).contains("not told from noise");
     }
 
+    /** A key that came later stands in the newer run only, with the value that the older one had without it. */
+    @Test
+    void anOlderRunIsOfTheSameSide() throws Exception {
+        run("a", 1, 0.1, 3.5, 3.0);
+        run("b", 1, 0.2, 3.5, 3.1);
+        run("b", 2, 0.2, 3.5, 3.1);
+        Path newer = run("a", 2, 0.1, 3.5, 3.2).resolve("config.yaml");
+        Files.writeString(newer, Files.readString(newer) + "  policy: none\n  proxy_rate: 0.0\n");
+        assertThat(ht.json("compare", out).at("/sides/0/seeds")).hasSize(2);
+    }
+
     /** Seven tests at 0.05 call noise more than that once in three times. */
     @Test
     void manySidesAreRankedAndCorrected() throws Exception {

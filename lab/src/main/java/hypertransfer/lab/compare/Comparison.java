@@ -200,9 +200,11 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
+        Map<String, String> defaults = ConfigurationFile.settings(ConfigurationFile.of()); // of keys that came later
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
-            Map<String, String> settings = new TreeMap<>(run.settings());
+            Map<String, String> settings = new TreeMap<>(defaults);
+            settings.putAll(run.settings());
             long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
             settings.keySet()
                     .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));

@@ -285,7 +285,8 @@ public record Plan(
             return own;
         }
         Run there = new Run(origin(member));
-        Map<String, String> before = there.settings(), now = ConfigurationFile.settings(configuration(point));
+        Map<String, String> before = ConfigurationFile.settings(there.configuration());
+        Map<String, String> now = ConfigurationFile.settings(configuration(point));
         before.remove("target");
         now.remove("target");
         return before.equals(now) && there.status().state() == RunStatus.State.FINISHED ? there.directory() : own;
