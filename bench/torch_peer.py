@@ -1,13 +1,14 @@
 """The peer: the networks of ours in PyTorch, for a comparison side by side, on a card or on a CPU.
 
-    python3 bench/torch_peer.py --network M1 [--preset dense-500m]
+    python3 bench/torch_peer.py --network M1 [--preset dense-500m] [--precision fp8]
     python3 bench/torch_peer.py --network M1 --preset demo --device cpu --threads 2 [--workers 2]
 
 The same sizes, the same network, the same optimizer as `ht bench --preset gpt2-124m --engine cuda`, or another preset and `--engine
 cpu`; prints one JSON line with the same names. It is timed in the same way too: a card is fast in its first second, before it
 reaches its power limit, so both warm up for half of the seconds they measure, and take medians of steps. Written for speed: rotary
 tables precomputed, weights cast once a micro-batch inside the compiled graph, attention by the fastest backend there is, AdamW
-fused, Newton-Schulz batched over matrices of one shape and compiled. On a CPU all is float32, and what an old PyTorch lacks is
+fused, Newton-Schulz batched over matrices of one shape and compiled. In eight bits it multiplies what ours does, by PyTorch's own
+product with scales, and casts inside the compiled graph. On a CPU all is float32, and what an old PyTorch lacks is
 written with what it has: before 2.0 nothing is compiled.
 
 With workers, each has one thread and its own share of the sequences, then of the parameters; else each operation uses all threads.
@@ -15,6 +16,7 @@ With workers, each has one thread and its own share of the sequences, then of th
 import argparse
 import functools
 import json
+import math
 import resource
 import statistics
 import time
@@ -44,6 +46,40 @@ def norm(x, gain=None):
     return y.to(x.dtype)
 
 
+class Eight(torch.autograd.Function):
+    """x w^T in eight bits: e4m3, gradients e5m2, with the scales of ours, which need no pass over the numbers."""
+
+    @staticmethod
+    def multiply(a, b, scale, dtype):
+        one = torch.ones((), device=a.device)
+        return torch._scaled_mm(a, b, scale_a=scale * one, scale_b=one, out_dtype=dtype)
+
+    @staticmethod
+    def forward(ctx, x, w, gradient):
+        operand, weight = 0.25, 2.0 ** round(math.log2(w.shape[1]) / 2)
+        x8, w8 = (x * operand).to(torch.float8_e4m3fn), (w * weight).to(torch.float8_e4m3fn)
+        ctx.save_for_backward(x8, w8)
+        ctx.scales = operand, weight, gradient
+        return Eight.multiply(x8, w8.T, 1 / (operand * weight), x.dtype)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x8, w8 = ctx.saved_tensors
+        operand, weight, gradient = ctx.scales
+        d8 = (dy * gradient).to(torch.float8_e5m2)
+        dx = Eight.multiply(d8, w8.T.contiguous().T, 1 / (gradient * weight), dy.dtype)
+        dw = Eight.multiply(d8.T.contiguous(), x8.T.contiguous().T, 1 / (gradient * operand), torch.float32)
+        return dx, dw, None
+
+
+def linear(x, w, eight):
+    """The weight is float32 and cast here, once a micro-batch."""
+    if not eight:
+        return F.linear(x, w.to(x.dtype))
+    rows = x.flatten(0, -2)
+    return Eight.apply(rows, w, 1024.0 * rows.shape[0]).unflatten(0, x.shape[:-1])
+
+
 def attend(q, k, v):
     """Causal attention of (B, H, T, D)."""
     if hasattr(F, "scaled_dot_product_attention"):
@@ -59,9 +95,9 @@ def later(T):
 
 
 class Block(torch.nn.Module):
-    def __init__(self, C, D, post):
+    def __init__(self, C, D, post, eight):
         super().__init__()
-        self.D, self.post = D, post
+        self.D, self.post, self.eight = D, post, eight
         self.attn_gain = torch.nn.Parameter(torch.zeros(C))
         self.mlp_gain = torch.nn.Parameter(torch.zeros(C))
         self.qkv = torch.nn.Parameter(torch.randn(3 * C, C) * C**-0.5)
@@ -75,7 +111,7 @@ class Block(torch.nn.Module):
     def forward(self, h, cos, sin):
         B, T, C = h.shape
         dtype = h.dtype
-        q, k, v = F.linear(norm(h, self.attn_gain), self.qkv.to(dtype)).view(B, T, 3, C // self.D, self.D).unbind(2)
+        q, k, v = linear(norm(h, self.attn_gain), self.qkv, self.eight).view(B, T, 3, C // self.D, self.D).unbind(2)
 
         def rotary(x):
             a, b = norm(x).float().chunk(2, -1)
@@ -83,18 +119,18 @@ class Block(torch.nn.Module):
 
         q, k, v = rotary(q), rotary(k), self.end(v)
         o = attend(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
-        h = h + self.end(F.linear(o.transpose(1, 2).reshape(B, T, C), self.o.to(dtype)))
-        f = self.end(F.linear(norm(h, self.mlp_gain), self.fc.to(dtype)))
-        return h + self.end(F.linear(F.relu(f).square(), self.proj.to(dtype)))
+        h = h + self.end(linear(o.transpose(1, 2).reshape(B, T, C), self.o, False))
+        f = self.end(linear(norm(h, self.mlp_gain), self.fc, self.eight))
+        return h + self.end(linear(F.relu(f).square(), self.proj, self.eight))
 
 
 class Network(torch.nn.Module):
-    def __init__(self, V, L, C, D, T, post, dtype):
+    def __init__(self, V, L, C, D, T, post, dtype, eight):
         super().__init__()
-        self.dtype = dtype
+        self.dtype, self.eight = dtype, eight
         self.embed = torch.nn.Parameter(torch.randn(V, C) * 0.006)
         self.embed_gain = torch.nn.Parameter(torch.zeros(C))
-        self.blocks = torch.nn.ModuleList(Block(C, D, post) for _ in range(L))
+        self.blocks = torch.nn.ModuleList(Block(C, D, post, eight) for _ in range(L))
         self.head_gain = torch.nn.Parameter(torch.zeros(C))
         self.head = torch.nn.Parameter(torch.randn(V, C) * 0.006)
         angle = torch.outer(torch.arange(T).double(), 10000.0 ** (-torch.arange(D // 2).double() / (D // 2)))
@@ -105,7 +141,7 @@ class Network(torch.nn.Module):
         h = norm(F.embedding(inputs, self.embed).to(self.dtype), self.embed_gain)
         for block in self.blocks:
             h = block(h, self.cos, self.sin)
-        logits = F.linear(norm(h, self.head_gain), self.head.to(self.dtype))
+        logits = linear(norm(h, self.head_gain), self.head, self.eight)
         return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
 
@@ -228,6 +264,7 @@ def main():
     parser.add_argument("--network", choices=["M1", "M2"], default="M1")
     parser.add_argument("--preset", choices=list(PRESETS), default="gpt2-124m")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--precision", choices=["bf16", "fp8"], default="bf16", help="of a card's products; fp8: not attention's and o's")
     parser.add_argument("--threads", type=int, help="of a CPU, all unless given")
     parser.add_argument("--workers", type=int, default=1, help="on a CPU: threads with their own share of the sequences")
     parser.add_argument("--batch", type=int, help="sequences per micro-batch, the preset's unless given")
@@ -245,7 +282,7 @@ def main():
     if cuda:
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     dtype = torch.bfloat16 if cuda else torch.float32
-    network = Network(V, L, C, D, T, args.network == "M1", dtype).to(args.device)
+    network = Network(V, L, C, D, T, args.network == "M1", dtype, cuda and args.precision == "fp8").to(args.device)
     sequences = torch.randint(0, V, (batch, T + 1)).to(args.device)
     inputs, targets = sequences[:, :-1].contiguous(), sequences[:, 1:].contiguous()
     compiles = hasattr(torch, "compile") and args.workers == 1
@@ -281,7 +318,8 @@ def main():
         micro_ms, optimizer_ms = timed(works, args.seconds, wait)
     total = accumulation * micro_ms + optimizer_ms
     print(json.dumps({
-        "preset": args.preset, "network": args.network, "engine": "torch " + torch.__version__, "batch": batch,
+        "preset": args.preset, "network": args.network, "engine": "torch " + torch.__version__,
+        "precision": args.precision if cuda else "float32", "batch": batch,
         "micro_ms": round(micro_ms, 2), "optimizer_ms": round(optimizer_ms, 2),
         "tokens_per_s": round(accumulation * batch * T / total * 1000),
         "peak_bytes": torch.cuda.max_memory_allocated() if cuda
