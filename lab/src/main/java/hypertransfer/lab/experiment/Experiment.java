@@ -57,10 +57,10 @@ public record Experiment(
             dense       a dense model; 500 million parameters with --preset dense-500m
             fair        two base optimizers at one effective schedule
             decay       one curve at three weight decays
-            arena       every direction at its own rate, and at the effective rates of Muon
+            arena       every direction at its own rate, and at Muon's effective rates
             record      norm policies, and how much of their gain is their schedule
             replay      plain Muon at the rates that Inverse HyperTransfer+ induces
-            ablation    HyperTransfer without the rescaled gradient, without s, the rate alone
+            ablation    HyperTransfer with the gradient as it is, without s, rate only
             decoupled   the proxy norm on schedules of its own (beyond the paper)
             demo        what 'ht demo' trains
             demo-quick  what 'ht demo --quick' trains
