@@ -104,12 +104,15 @@ public record Configuration(
         }
 
         private Object check(int steps) {
-            for (Double own : new Double[] {embeddingRate, headRate, gainRate}) {
+            String[] keys = {"embedding_rate", "head_rate", "gain_rate"};
+            Double[] rates = {embeddingRate, headRate, gainRate};
+            for (int i = 0; i < keys.length; i++) {
+                Double own = rates[i];
                 if (own != null && !(own >= 0 && own * decay < 1 && rate > 0)) {
-                    throw new Refusal("adamw: a rate of embeddings, head or gains is " + own + ", with decay " + decay
-                            + " and adamw.rate " + rate
-                            + ", whose schedule it has; it must be zero or more, its product"
-                            + " with the decay below 1, and adamw.rate above zero");
+                    throw new Refusal(
+                            "adamw." + keys[i] + " is " + own + ", with decay " + decay + " and adamw.rate " + rate
+                                    + ", whose schedule it has; it must be zero or more, its product"
+                                    + " with the decay below 1, and adamw.rate above zero");
                 }
             }
             direction();

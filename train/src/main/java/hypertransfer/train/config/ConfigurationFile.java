@@ -125,7 +125,7 @@ public final class ConfigurationFile {
                 String group = prefix.isEmpty() ? key(e).replaceFirst("\\..*", "") : source;
                 throw group.isEmpty() ? refusal : Configuration.in(group, refusal);
             }
-            throw new Refusal(source + ": " + Strict.reason(e), e);
+            throw new Refusal(prefix + key(e) + ": " + Strict.reason(e), e);
         }
     }
 
@@ -153,10 +153,13 @@ public final class ConfigurationFile {
     }
 
     private static String expected(Class<?> type) {
-        return type.isEnum()
-                ? "one of " + Arrays.toString(type.getEnumConstants())
-                : Map.of(int.class, "a whole number", long.class, "a whole number", double.class, "a number")
-                        .getOrDefault(type, type == boolean.class ? "true or false" : "a text");
+        return switch (type.getSimpleName()) {
+            case "int", "long" -> "a whole number";
+            case "double" -> "a number";
+            case "Double" -> "a number or null";
+            case "boolean" -> "true or false";
+            default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";
+        };
     }
 
     private static JsonNode value(ObjectNode all, String key) {

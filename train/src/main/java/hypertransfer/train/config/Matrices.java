@@ -126,9 +126,9 @@ public record Matrices(
                     + transfer.target().decay() + " is 1 or more, which would erase the matrices; lower either");
         }
         boolean proxied = !(transfer.target() instanceof Space.Hyperball) && !transfer.isPlain();
-        if (proxyGrowth != null && (!proxied || !(proxyGrowth > 0))) {
+        if (proxyGrowth != null && (!proxied || !(proxyGrowth > 0 && proxyGrowth < Double.POSITIVE_INFINITY))) {
             throw new Refusal("matrices.proxy_growth " + proxyGrowth
-                    + " must be above zero, and needs a mode with a proxy norm: "
+                    + " must be a finite number above zero, and needs a mode with a proxy norm: "
                     + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label());
         }
         if (proxyRate != 0

@@ -105,6 +105,15 @@ class ConfigurationTest {
             adamw.rate=10            | adamw.rate 10.0 times adamw.decay 0.1 is 1 or more
             adamw.decay=-0.1         | adamw: weight decay is -0.1
             adamw.beta1=1.5          | adamw: Adam's beta1 is 1.5
+            adamw.embedding_rate=nan | adamw.embedding_rate is "nan"; a number or null is expected
+            adamw.head_rate=inf      | adamw.head_rate is "inf"; a number or null is expected
+            adamw.gain_rate=[1]      | adamw.gain_rate is [1]; a number or null is expected
+            adamw.gain_rate=.nan     | adamw.gain_rate is NaN, with decay 0.1 and adamw.rate 0.01
+            adamw.embedding_rate=-1  | adamw.embedding_rate is -1.0, with decay 0.1 and adamw.rate 0.01
+            matrices.proxy_growth=x  | matrices.proxy_growth is "x"; a number or null is expected
+            matrices.proxy_growth=.inf & matrices.mode=hypertransfer | matrices.proxy_growth Infinity must be a finite number above zero
+            model.vocab=99999999999  | model.vocab: Numeric value (99999999999) out of range
+            matrices.groups.fc.precondition_frequency=99999999999 | matrices.groups.fc.precondition_frequency: Numeric value (99999999999) out of range
             adamw.schedule=square    | adamw: unknown schedule shape 'square'
             adamw.head_rate=0.01 & model.tied=true | adamw.head_rate is 0.01, and model.tied makes the head the embedding's matrix; set adamw.embedding_rate
             preset=big               | unknown preset 'big'

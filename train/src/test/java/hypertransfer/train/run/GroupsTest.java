@@ -98,7 +98,7 @@ class GroupsTest {
         tiny.trainUntil("stopped", new Run(own).configuration(), 5);
         tiny.resume("stopped");
         assertThat(Tiny.result(tiny.path("stopped"))).isEqualTo(Tiny.result(own));
-        assertRefused(() -> configuration("adamw.head_rate=-1"), "a rate of embeddings, head or gains is -1.0");
+        assertRefused(() -> configuration("adamw.head_rate=-1"), "adamw.head_rate is -1.0, with decay 0.1");
         assertRefused(() -> configuration("adamw.rate=0", gain), "adamw.rate above zero");
     }
 
