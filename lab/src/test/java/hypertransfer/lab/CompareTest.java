@@ -93,6 +93,31 @@ class CompareTest {
         assertThat(ht.refused("compare", out, "--baseline d")).contains("the sides are a, b, c");
     }
 
+    /** By hand: of two seeds p is 1 - 2 / pi atan t, for differences 1 +- 1 / t; a side with one common seed has no test. */
+    @Test
+    void holmCountsTheTestsThatWereMade() throws Exception {
+        run("a", 1, 0.1, 3.5, 3);
+        run("a", 2, 0.1, 3.5, 3);
+        double[] p = {0.04, 0.01, 0.03}, holm = {0.06, 0.03, 0.06};
+        for (int side = 0; side < 3; side++) {
+            double t = Math.tan(Math.PI / 2 * (1 - p[side]));
+            run("side-" + side, 1, 0.2 + side, 3.5, 3 + (side + 1) * (1 + 1 / t));
+            run("side-" + side, 2, 0.2 + side, 3.5, 3 + (side + 1) * (1 - 1 / t));
+        }
+        run("single", 1, 0.5, 3.5, 9);
+        JsonNode all = ht.json("compare", out, "--baseline a").path("differences");
+        for (int side = 0; side < 3; side++) {
+            assertThat(all.get(side).path("name").asString()).isEqualTo("side-" + side);
+            assertThat(all.get(side).path("p").asDouble()).isCloseTo(p[side], within(1e-9));
+            assertThat(all.get(side).path("holm").asDouble()).isCloseTo(holm[side], within(1e-9));
+        }
+        assertThat(all.at("/3/holm").isNull()).isTrue();
+        assertThat(ht.fine("compare", out, "--baseline a"))
+                .contains("p = 0.010, 0.030 by Holm for 3 tests: more than noise")
+                .contains("p = 0.040, 0.060 by Holm for 3 tests: not told from noise")
+                .contains("p = 0.030, 0.060 by Holm for 3 tests: not told from noise");
+    }
+
     /** Three of five trials: the lowest is among them in 6 of 10 choices, the second is the lowest in 3, the third in 1. */
     @Test
     void aSearchOfEqualSize() throws Exception {
