@@ -106,6 +106,17 @@ class FairTest {
         assertThat(ht.refused("fair", run, wide)).contains("only the optimizers may differ");
     }
 
+    @Test
+    void aSideThatCannotTakeTheRatesIsRefusedBeforeAnyIsTrained() throws Exception {
+        Path out = dir.resolve("out"), own = configuration("own", "mode: hypertransfer, rate: 0.05, proxy_rate: 0.5");
+        assertThat(ht.refused("fair", muon, own, "--out", out))
+                .contains("own cannot take the effective rates of muon: matrices.proxy_rate 0.5", "--schedule-of own");
+        Path braked = configuration("braked", "mode: inverse-hypertransfer, rate: 0.05, policy: brake:0.5");
+        assertThat(ht.refused("fair", muon, braked, "--out", out)).contains("rates of muon: matrices.policy brake:0.5");
+        assertThat(out).doesNotExist();
+        ht.fine("fair", muon, own, "--schedule-of own --out", out);
+    }
+
     /** The schedule of before was stretched over the steps of now. */
     @Test
     void ofARunThatWasContinuedTheWholeScheduleIsTaken() {

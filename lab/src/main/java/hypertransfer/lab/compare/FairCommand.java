@@ -6,6 +6,7 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -83,21 +84,35 @@ public final class FairCommand implements Callable<Integer> {
     private Experiment experiment(Preset preset) {
         Map<String, Experiment.Member> runs = new LinkedHashMap<>();
         runs.put(leader, null);
-        Map<String, List<String>> balls = new HashMap<>();
+        Map<String, List<String>> modes = new HashMap<>();
         List<String> settings =
                 Stream.concat(set.settings.stream(), Stream.of("target=null")).toList();
         Iterator<Path> place = places.iterator();
         sides.forEach((name, c) -> {
             String like = place.next().toAbsolutePath().toString();
             runs.put(name, new Experiment.Member(null, null, like, null, null, null, settings));
-            if (c.matrices().transfer().target() instanceof Space.Hyperball) {
-                balls.put(name + "-fair", List.of("matrices.mode=hyperball"));
+            if (!name.equals(leader)) {
+                modes.put(name + "-fair", List.of(mode(name, c)));
             }
         });
-        var fair = new Experiment.Member(null, null, null, leader, null, null, List.of("matrices.mode=fair"));
-        var modes = new Experiment.Tuned(List.of("preset=" + preset.label()), balls);
+        var fair = new Experiment.Member(null, null, null, leader, null, null, List.of());
+        var tuned = new Experiment.Tuned(List.of("preset=" + preset.label()), modes);
         String title = String.join(", ", runs.keySet()) + " at the effective rates of " + leader;
-        return new Experiment(title, null, seeds, runs, Map.of("fair", fair), Map.of(preset.label(), modes), true);
+        return new Experiment(title, null, seeds, runs, Map.of("fair", fair), Map.of(preset.label(), tuned), true);
+    }
+
+    /** The setting with which a side takes the common rates; one that cannot is refused before anything is trained. */
+    private String mode(String name, Configuration c) {
+        String mode = c.matrices().transfer().target() instanceof Space.Hyperball ? "hyperball" : "fair";
+        try {
+            ConfigurationFile.with(c, "matrices.mode=" + mode);
+            return "matrices.mode=" + mode;
+        } catch (Refusal e) {
+            throw new Refusal(
+                    name + " cannot take the effective rates of " + leader + ": " + e.getMessage()
+                            + "; leave that away, or give --schedule-of " + name,
+                    e);
+        }
     }
 
     /** The configuration of each by its name; all of one network, so that a matrix has its like in each. */
