@@ -97,7 +97,6 @@ class FairTest {
         assertThat(out.resolve("seed-1234")).isDirectoryNotContaining("glob:**/{muon,adam}");
         assertThat(run).isDirectoryNotContaining("glob:**schedule*");
         assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
-        assertThat(ht.refused("fair", run, muon)).contains("two sides are called muon");
         Path named = Files.copy(adam, dir.resolve("adam-fair.yaml"));
         assertThat(ht.refused("fair", adam, named)).contains("the sides adam and adam-fair cannot be told apart");
         assertThat(ht.refused("fair", named, muon, adam)).contains("the sides adam and adam-fair cannot be told apart");
@@ -115,6 +114,18 @@ class FairTest {
         assertThat(ht.refused("fair", muon, braked, "--out", out)).contains("rates of muon: matrices.policy brake:0.5");
         assertThat(out).doesNotExist();
         ht.fine("fair", muon, own, "--schedule-of own --out", out);
+    }
+
+    /** Also where both have one name, and a path has a space. */
+    @Test
+    void whatCompareSuggestsWorks() {
+        Path fast = dir.resolve("a b/run"), slow = dir.resolve("c/run"), out = dir.resolve("out");
+        ht.fine("train", muon, "--out", fast);
+        ht.fine("train", adam, "--out", slow);
+        assertThat(ht.fine("compare", fast, slow)).contains("with: ht fair " + slow + " '" + fast + "'\n");
+        assertThat(ht.fine("fair", slow, fast, "--out", out)).contains("compared with c-run");
+        assertThat(out.resolve("seed-1234/a b-run-fair")).isDirectory();
+        assertThat(ht.refused("fair", slow, slow.resolve("."))).contains("two sides are called c-run");
     }
 
     /** The schedule of before was stretched over the steps of now. */

@@ -58,9 +58,24 @@ class RunCommandsTest {
         }
         assertThat(run.resolve("state.json")).hasContent(state);
         assertThat(ht.refused("train", file, "--out", run, "--set seed=2"))
-                .contains("was started with another configuration (seed was 1234, is 2)", "'ht train " + run + "'");
+                .contains(
+                        "was started with another configuration (seed was 1234, is 2)",
+                        "continue it as it is with: ht train " + run);
         assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
         assertThat(ht.refused("train", file, "--set matrices.rat=1")).contains("the nearest is 'matrices.rate'");
+    }
+
+    @Test
+    void printedCommandsCanBeCopied() throws Exception {
+        Path run = train("Anna's run", "steps=2");
+        String word = "'" + dir + "/Anna'\\''s run'";
+        assertThat(ht.out()).contains("ht sample " + word);
+        assertThat(ht.refused("train", file, "--out", run, "--set steps=2 --set seed=2"))
+                .endsWith("ht train " + word);
+        Path other = Files.copy(file, dir.resolve("my own.yaml"));
+        assertThat(ht.fine("rates", other, "--to muonh")).contains("next: ht train '" + other + "' --set ");
+        Files.writeString(other, "title: mine\n");
+        assertThat(ht.refused("train", other)).endsWith("ht reproduce '" + other + "'");
     }
 
     @Test

@@ -5,6 +5,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.run.Imported;
 import java.io.PrintWriter;
@@ -58,6 +59,6 @@ public final class ImportCommand implements Runnable {
         Launch.create(out, c, hold -> imported.write(hold, c, Launch.provenance()));
         PrintWriter print = spec.commandLine().getOut();
         print.println(out + ": a run with the weights of " + weights
-                + " before its first step; continue with: ht train " + out);
+                + " before its first step; continue with: ht train " + Next.word(out));
     }
 }

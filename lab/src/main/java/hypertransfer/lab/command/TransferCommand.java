@@ -123,7 +123,7 @@ public final class TransferCommand implements Callable<Integer> {
             print.println(Ink.YELLOW.on("warning:") + " the target is "
                     + target.state().label() + " at step "
                     + target.step() + " of " + target.steps()
-                    + ": later steps have nothing to compare with; 'ht train " + run + "' continues it");
+                    + ": later steps have nothing to compare with; continue it with: ht train " + Next.word(run));
         }
     }
 

@@ -3,12 +3,13 @@ package hypertransfer.lab.compare;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -39,7 +40,7 @@ import picocli.CommandLine.Parameters;
             "and the exit code is 1 if a loss differs."
         })
 public final class CompareCommand implements Callable<Integer> {
-    private static final double NOISE = 0.05;
+    private static final double NOISE = 0.05, APART = 1.5;
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -114,11 +115,13 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same tokens", "%11.5f", Comparison.Side::sameTokens)
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
-        Turning.warning(
-                        c.sides().stream().map(Comparison.Side::name).toList(),
-                        c.sides().stream().map(Comparison.Side::run).toList(),
-                        c.sides().stream().mapToDouble(Comparison.Side::mean).toArray())
-                .ifPresent(out::println);
+        List<Comparison.Side> turning = c.sides().stream()
+                .filter(side -> side.mean() > 0)
+                .sorted(Comparator.comparing(Comparison.Side::mean))
+                .toList();
+        if (!turning.isEmpty()) {
+            warn(out, turning.getFirst(), turning.getLast());
+        }
         if (!c.searches().isEmpty()) {
             new Table<Comparison.Search>()
                     .column("optimizer", "%s", Comparison.Search::optimizer)
@@ -151,6 +154,18 @@ public final class CompareCommand implements Callable<Integer> {
                 out.printf("p = %.2g%s: ", ends.p(), holm);
                 out.println(ends.holm() < NOISE ? "more than noise" : "not told from noise");
             }
+        }
+    }
+
+    /** Where sides turn their matrices at rates so different that these, and not the optimizers, are compared. */
+    private static void warn(PrintWriter out, Comparison.Side slow, Comparison.Side fast) {
+        double fold = fast.mean() / slow.mean();
+        if (fold >= APART) {
+            out.printf(
+                    "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): ",
+                    fold, slow.name(), fast.name());
+            out.println("they compare rates, not optimizers; train them at one with: ht fair " + Next.word(slow.run())
+                    + " " + Next.word(fast.run()));
         }
     }
 

@@ -115,10 +115,20 @@ public final class FairCommand implements Callable<Integer> {
         }
     }
 
+    /** The last name of its path, behind that of the folder above where another side has the same. */
+    private String name(Path place) {
+        Path full = place.toAbsolutePath().normalize(), named = Options.Out.named(place, "");
+        long alike = places.stream()
+                .filter(other -> Options.Out.named(other, "").equals(named))
+                .count();
+        String above = alike == 1 ? "" : full.getName(Math.max(0, full.getNameCount() - 2)) + "-";
+        return above + named.getFileName();
+    }
+
     /** The configuration of each by its name; all of one network, so that a matrix has its like in each. */
     private void readSides() {
         for (Path place : places) {
-            String name = Options.Out.named(place, "").getFileName().toString();
+            String name = name(place);
             Configuration c = Experiment.at(place, set.settings);
             if (sides.put(name, c) != null) {
                 throw new Refusal("two sides are called " + name + "; give runs whose names differ");

@@ -181,7 +181,7 @@ public record Experiment(
             if (Files.readString(file).lines().limit(100).anyMatch(line -> line.startsWith("title:"))) {
                 String name = file.getFileName().toString().replaceFirst("\\.ya?ml$", "");
                 throw new Refusal(file + " is an experiment; run it with: ht reproduce "
-                        + (KNOWN.containsKey(name) ? name : file));
+                        + (KNOWN.containsKey(name) ? name : Next.word(file)));
             }
         } catch (IOException e) {
             throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);

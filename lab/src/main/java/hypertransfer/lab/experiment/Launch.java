@@ -192,7 +192,7 @@ public record Launch(
                 .collect(Collectors.joining("; "));
         if (!differences.isEmpty()) {
             throw new Refusal(directory + " was started with another configuration (" + differences
-                    + "); continue it as it is with 'ht train " + directory + "', or choose another --out");
+                    + "); choose another --out, or continue it as it is with: ht train " + Next.word(directory));
         }
         return moved ? ConfigurationFile.with(before, ConfigurationFile.text("matrices.recorded", other)) : before;
     }

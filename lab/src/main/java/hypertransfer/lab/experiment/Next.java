@@ -64,9 +64,9 @@ public final class Next {
         return text.toString();
     }
 
-    /** A path as a shell takes it. */
-    private static String word(Path path) {
-        String text = path.toString();
+    /** A path or a setting as a shell takes it. */
+    public static String word(Object value) {
+        String text = value.toString();
         return text.matches("[A-Za-z0-9_./=:@%+-]+") ? text : "'" + text.replace("'", "'\\''") + "'";
     }
 }

@@ -6,6 +6,7 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Horizon;
 import hypertransfer.prediction.Prediction;
@@ -182,8 +183,8 @@ public final class RatesCommand implements Runnable {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
-            out.println("next: ht train " + file
-                    + next.stream().map(s -> " --set " + quoted(s)).collect(Collectors.joining()));
+            out.println("next: ht train " + Next.word(file)
+                    + next.stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining()));
         });
     }
 
@@ -263,11 +264,6 @@ public final class RatesCommand implements Runnable {
         Space from = tuned.settings().transfer().target(),
                 to = other.settings().transfer().target();
         return Translation.pair(matrices, from, tuned.schedule(), to, other.schedule());
-    }
-
-    /** A pattern has signs that a shell would take for its own. */
-    private static String quoted(String setting) {
-        return setting.matches("[\\w.=+-]+") ? setting : "'" + setting + "'";
     }
 
     private static void print(PrintWriter out, Answer answer, Configuration from) {

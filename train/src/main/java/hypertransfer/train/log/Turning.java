@@ -2,8 +2,6 @@ package hypertransfer.train.log;
 
 import java.nio.file.Files;
 import java.util.Arrays;
-import java.util.List;
-import java.util.Optional;
 
 /**
  * How fast a run of ours turns its hidden matrices, over the lines of its {@code matrices.jsonl}, as many as were added. A
@@ -11,8 +9,6 @@ import java.util.Optional;
  * NaN until there is a line.
  */
 public final class Turning {
-    private static final double APART = 1.5;
-
     private final double[] peaks;
     private final double[] last;
     private int first;
@@ -37,29 +33,6 @@ public final class Turning {
         Turning turning = new Turning(run.provenance().matrices().size());
         run.matrices().lines(Line.Matrices.class).forEach(turning::add);
         return turning;
-    }
-
-    /**
-     * What to say where runs turn their matrices at rates so different that these, and not the optimizers, are compared.
-     *
-     * @param runs the directory of each
-     * @param mean the mean effective rate of each
-     */
-    public static Optional<String> warning(List<String> names, List<String> runs, double[] mean) {
-        int slow = -1, fast = -1;
-        for (int i = 0; i < mean.length; i++) {
-            if (mean[i] > 0) {
-                slow = slow < 0 || mean[i] < mean[slow] ? i : slow;
-                fast = fast < 0 || mean[i] > mean[fast] ? i : fast;
-            }
-        }
-        if (slow < 0 || mean[fast] < APART * mean[slow]) {
-            return Optional.empty();
-        }
-        return Optional.of(String.format(
-                "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): they compare rates, not optimizers;"
-                        + " 'ht fair %s %s' trains them at one",
-                mean[fast] / mean[slow], names.get(slow), names.get(fast), runs.get(slow), runs.get(fast)));
     }
 
     /** Adds a line whose step comes after all others. */

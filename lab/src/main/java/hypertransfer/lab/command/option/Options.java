@@ -119,11 +119,12 @@ public final class Options {
 
         /** In {@code out/}, named after a file. */
         public static Path named(Path file, String suffix) {
-            if (file.getFileName() == null) {
+            Path name = file.toAbsolutePath().normalize().getFileName(); // that of "." too
+            if (name == null) {
                 throw new Refusal(
                         file + " is not a file; give a configuration or an experiment, such as runs/muon.yaml");
             }
-            return Path.of("out", file.getFileName().toString().replaceFirst("\\.ya?ml$", "") + suffix);
+            return Path.of("out", name.toString().replaceFirst("\\.ya?ml$", "") + suffix);
         }
     }
 }
