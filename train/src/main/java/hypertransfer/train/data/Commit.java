@@ -2,14 +2,11 @@ package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Hold;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -17,7 +14,7 @@ import java.util.stream.Stream;
  * All shards of a directory at once, held by one process. Once a file with their names is written, they are there: what is
  * left to do are renames, which the next process finishes where this one is killed. Until then nobody reads them.
  */
-record Commit(Path directory, String name, FileChannel channel) implements AutoCloseable {
+record Commit(Path directory, String name, Hold hold) implements AutoCloseable {
     static final String UNFINISHED = ".part";
     private static final String MARKER = "tokenize.commit";
     private static final String LOCK = "tokenize.lock";
@@ -30,15 +27,11 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
             throw new Refusal("cannot make the directory " + directory + ": " + Atomic.reason(e), e);
         }
         try {
-            Path file = directory.resolve(LOCK);
-            FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            // The file is removed by whoever held it, so this may be the lock of one that is no longer there.
-            if (lock(channel) == null || Files.notExists(file)) {
-                channel.close();
-                throw new Refusal(
-                        "another process is writing shards to " + directory + "; wait for it, or choose another --out");
-            }
-            Commit commit = new Commit(directory, name, channel);
+            Hold hold = Hold.of(
+                    directory.resolve(LOCK),
+                    () -> new Refusal("another process is writing shards to " + directory
+                            + "; wait for it, or choose another --out"));
+            Commit commit = new Commit(directory, name, hold);
             try {
                 if (pending(directory)) {
                     commit.finish();
@@ -50,14 +43,6 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
             }
         } catch (IOException e) {
             throw failed(directory, e);
-        }
-    }
-
-    private static FileLock lock(FileChannel channel) throws IOException {
-        try {
-            return channel.tryLock();
-        } catch (OverlappingFileLockException e) { // of this same process
-            return null;
         }
     }
 
@@ -120,9 +105,10 @@ record Commit(Path directory, String name, FileChannel channel) implements AutoC
 
     @Override
     public void close() {
-        if (channel.isOpen()) {
-            Atomic.told("release", directory, () -> Files.deleteIfExists(directory.resolve(LOCK)));
-            Atomic.close(directory.resolve(LOCK), channel);
+        if (hold.channel().isOpen()) {
+            try (hold) {
+                Atomic.told("release", directory, () -> Files.deleteIfExists(directory.resolve(LOCK)));
+            }
         }
     }
 }

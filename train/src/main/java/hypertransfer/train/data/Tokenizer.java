@@ -133,15 +133,15 @@ public final class Tokenizer implements AutoCloseable {
         this.train = new ShardWriter(directory, name, Split.TRAIN, options.shardTokens);
         this.validation = new ShardWriter(directory, name, Split.VALIDATION, options.shardTokens);
         commit = Commit.hold(directory, name);
-        List<Path> existing = ShardWriter.existing(directory, name);
-        if (!existing.isEmpty() && !options.force) {
-            commit.close();
-            throw new Refusal("there are shards already (" + existing.getFirst() + (existing.size() > 1 ? ", ..." : "")
-                    + "); choose another --out, or replace them with --force");
-        }
         try {
+            List<Path> existing = ShardWriter.existing(directory, name);
+            if (!existing.isEmpty() && !options.force) {
+                throw new Refusal(
+                        "there are shards already (" + existing.getFirst() + (existing.size() > 1 ? ", ..." : "")
+                                + "); choose another --out, or replace them with --force");
+            }
             spool = options.shuffle.isPresent() ? new Spool(directory) : null;
-        } catch (Refusal e) {
+        } catch (RuntimeException e) {
             commit.close();
             throw e;
         }

@@ -4,33 +4,25 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Hold;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /** A run held for writing, by one process at a time. */
 public final class RunLock implements AutoCloseable {
     private static final String LOCK = "lock";
-    /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
-    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
 
     private final Run run;
-    private final Path key;
-    private final FileChannel channel; // which is locked until it is closed
+    private final Hold hold;
     private final Object identity; // of the lock's file
 
-    private RunLock(Run run, Path key, FileChannel channel) throws IOException {
+    private RunLock(Run run, Hold hold) throws IOException {
         this.run = run;
-        this.key = key;
-        this.channel = channel;
+        this.hold = hold;
         identity = identity();
     }
 
@@ -54,31 +46,19 @@ public final class RunLock implements AutoCloseable {
     private static RunLock lock(Path path) {
         try {
             Files.createDirectories(path);
-            Path key = path.toRealPath();
-            if (!HELD.add(key)) {
-                throw inUse(path);
-            }
-            FileChannel channel = null;
+            Hold hold = Hold.of(
+                    path.resolve(LOCK),
+                    () -> new Refusal(
+                            "another process is writing the run " + path + "; wait for it, or choose another --out"));
             try {
-                channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                if (channel.tryLock() == null) {
-                    throw inUse(path);
-                }
-                return new RunLock(new Run(path), key, channel);
-            } catch (IOException | RuntimeException | Error e) {
-                HELD.remove(key);
-                if (channel != null) {
-                    channel.close();
-                }
+                return new RunLock(new Run(path), hold);
+            } catch (IOException e) {
+                hold.close();
                 throw e;
             }
         } catch (IOException e) {
             throw new Refusal("cannot write the run's directory " + path + ": " + Atomic.reason(e), e);
         }
-    }
-
-    private static Refusal inUse(Path path) {
-        return new Refusal("another process is writing the run " + path + "; wait for it, or choose another --out");
     }
 
     /** A new run; refuses a directory that already holds one. */
@@ -106,17 +86,7 @@ public final class RunLock implements AutoCloseable {
 
     /** Whether a process is writing the run now. */
     public static boolean held(Path path) {
-        try {
-            if (HELD.contains(path.toRealPath())) {
-                return true;
-            }
-            try (FileChannel channel = FileChannel.open(path.resolve(LOCK), StandardOpenOption.WRITE);
-                    FileLock probe = channel.tryLock()) {
-                return probe == null;
-            }
-        } catch (IOException e) { // without a lock, or one we may not open, nobody we know of is writing
-            return false;
-        }
+        return Hold.held(path.resolve(LOCK));
     }
 
     /** A run that is there. */
@@ -157,10 +127,6 @@ public final class RunLock implements AutoCloseable {
 
     @Override
     public void close() {
-        try {
-            Atomic.close(run.file(LOCK), channel);
-        } finally {
-            HELD.remove(key);
-        }
+        hold.close();
     }
 }

@@ -324,10 +324,26 @@ class TokenizerTest {
     @Test
     void oneProcessWritesToADirectory() throws IOException {
         Path a = Files.writeString(in.resolve("a.txt"), "text");
+        Path link = Files.createSymbolicLink(in.resolve("link"), out);
         try (Tokenizer first = new Tokenizer(out, options(0, 1000, 1))) {
-            assertRefused(() -> new Tokenizer(out, options(0, 1000, 1)), "another process is writing shards to " + out);
+            for (Path again : List.of(out, link)) {
+                assertRefused(
+                        () -> new Tokenizer(again, options(0, 1000, 1)),
+                        "another process is writing shards to " + again);
+                assertThat(locking("tokenize.lock")).as("still locked").contains("BlockingIOError");
+            }
         }
         run(out, options(0, 1000, 1), a);
+    }
+
+    /** What another process says that locks a file of the directory. */
+    private String locking(String file) throws IOException {
+        String lock = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'w'), fcntl.LOCK_EX | fcntl.LOCK_NB)";
+        Process process = new ProcessBuilder(
+                        "python3", "-c", lock, out.resolve(file).toString())
+                .redirectErrorStream(true)
+                .start();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
 
     /** One text file, which is what most people have, gave no validation shard, and training failed for it. */

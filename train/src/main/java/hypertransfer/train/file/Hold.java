@@ -1,0 +1,69 @@
+package hypertransfer.train.file;
+
+import hypertransfer.core.Refusal;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/** A file that is locked: by one process, and once in it. */
+public record Hold(Path key, FileChannel channel) implements AutoCloseable {
+    /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
+    private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
+    /** Locks a file, which is made; refused where another holds it. */
+    public static Hold of(Path file, Supplier<Refusal> inUse) throws IOException {
+        Path key = key(file);
+        if (!HELD.add(key)) {
+            throw inUse.get();
+        }
+        FileChannel channel = null;
+        try {
+            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            // Whoever held it may remove it, so this may be the lock of a file that is no longer there.
+            if (channel.tryLock() == null || Files.notExists(file)) {
+                throw inUse.get();
+            }
+            return new Hold(key, channel);
+        } catch (IOException | RuntimeException | Error e) {
+            try (FileChannel opened = channel) {
+                throw e;
+            } finally {
+                HELD.remove(key);
+            }
+        }
+    }
+
+    private static Path key(Path file) throws IOException {
+        return file.toAbsolutePath().getParent().toRealPath().resolve(file.getFileName());
+    }
+
+    /** Whether anyone holds a file now. */
+    public static boolean held(Path file) {
+        try {
+            if (HELD.contains(key(file))) {
+                return true;
+            }
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+                    FileLock probe = channel.tryLock()) {
+                return probe == null;
+            }
+        } catch (IOException e) { // without the file, or one we may not open, nobody we know of
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            Atomic.close(key, channel);
+        } finally {
+            HELD.remove(key);
+        }
+    }
+}
