@@ -24,7 +24,8 @@ import picocli.CommandLine.Spec;
             "  ht sample out/muon --prompt 'Fellow citizens, '",
             "  ht sample out/muon --prompt 'The ' --tokens 500 --temperature 0.5 --seed 7",
             "",
-            "The same seed gives the same text. Temperature 0 takes the likeliest token."
+            "The same seed gives the same text. Temperature 0 takes the likeliest token.",
+            "A run that was trained in fp8 is sampled in its engine's own precision."
         })
 public final class SampleCommand implements Runnable {
     @Spec

@@ -36,19 +36,19 @@ import java.util.function.Function;
  */
 public record TrainedNetwork(Configuration configuration, Session session) implements AutoCloseable {
     /**
-     * Loads it on the run's own engine, or on the best there is here.
+     * Loads it on the run's own engine, in that engine's own precision, or on the best there is here.
      *
      * @param passedOver is told of checkpoints that are not good
      */
     public static TrainedNetwork load(Run run, Consumer<String> passedOver) {
         Configuration trained = run.configuration();
-        boolean here = Engines.works(trained.engine());
+        String own = trained.engine().replace("-fp8", ""); // eight bits take 128 tokens at once, and not every card
         Configuration c = ConfigurationFile.with(
                 trained,
                 "model.batch=1",
                 "model.accumulation=1",
-                "engine=" + (here ? trained.engine() : "auto"),
-                "model.precision=" + (here ? trained.model().precision().label() : "auto"));
+                "model.precision=auto",
+                "engine=" + (Engines.works(own) ? own : "auto"));
         return new Checkpoints(run).newest(passedOver, (checkpoint, tensors) -> {
             Session session = Session.open(c, rules(run, trained, checkpoint));
             try {

@@ -116,9 +116,16 @@ class ImportedTest {
         Configuration c = tiny.configuration(
                 "network=M2", "engine=reference", "steps=8", "matrices.rate=0.1", "matrices.mode=hypertransfer-plus");
         Configuration plain = ConfigurationFile.with(c, "matrices.mode=base");
-        for (String setting : List.of("view=whole", "view=heads", "view=blocks:2x2", "placebo=1.5", "grid=5")) {
+        for (String setting : List.of(
+                "matrices.view=whole",
+                "matrices.view=heads",
+                "matrices.view=blocks:2x2",
+                "matrices.placebo=1.5",
+                "matrices.grid=5",
+                "model.precision=fp8",
+                "engine=reference-fp8")) {
             String name = setting.replace(':', '-');
-            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, "matrices." + setting)));
+            Run run = new Run(tiny.train(name, ConfigurationFile.with(c, setting)));
             TrainedNetwork.export(run, file(name), Dialect.OWN, null, Tiny::unexpected);
             assertThat(logits(imported(name, Dialect.OWN, plain)))
                     .as(setting)
