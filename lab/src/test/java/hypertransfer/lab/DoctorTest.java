@@ -2,8 +2,8 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.engine.Status;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.engine.provider.Engines.Status;
 import hypertransfer.lab.command.machine.DoctorCommand;
 import hypertransfer.lab.terminal.Exit;
 import java.io.PrintWriter;

@@ -4,6 +4,7 @@ import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
+import hypertransfer.engine.Status;
 import hypertransfer.engine.cpu.CpuEngine;
 import hypertransfer.engine.cuda.CudaEngine;
 import hypertransfer.engine.cuda.kernel.Precision;
@@ -67,17 +68,6 @@ public final class Engines {
 
     private static Function<Dims, Engine> cuda(Precision precision) {
         return dims -> new CudaEngine(dims, precision, Launcher.here().local());
-    }
-
-    /**
-     * What an engine is like on this machine.
-     *
-     * @param missing what would make it work; empty where it does
-     */
-    public record Status(String name, String description, String missing) {
-        public boolean works() {
-            return missing.isEmpty();
-        }
     }
 
     /** All engines that {@code auto} may mean, each examined. */

@@ -1,6 +1,7 @@
 package hypertransfer.engine.ranks.library;
 
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Status;
 import hypertransfer.engine.foreign.Library;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
@@ -18,17 +19,6 @@ public final class Transports {
     private static final Duration LIMIT = Duration.ofMinutes(10);
 
     private Transports() {}
-
-    /**
-     * What a transport is like here.
-     *
-     * @param missing what would make it work; empty where it does
-     */
-    public record Status(String name, String description, String missing) {
-        public boolean works() {
-            return missing.isEmpty();
-        }
-    }
 
     /** Looks for the libraries, and starts none of them. */
     public static List<Status> survey() {

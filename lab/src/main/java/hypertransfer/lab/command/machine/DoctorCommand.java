@@ -1,7 +1,7 @@
 package hypertransfer.lab.command.machine;
 
+import hypertransfer.engine.Status;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.engine.provider.Engines.Status;
 import hypertransfer.engine.ranks.library.Transports;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Machine;
@@ -40,10 +40,6 @@ public final class DoctorCommand implements Callable<Integer> {
     /** A line of a table; what is missing is the one thing that would make the engine, or the carrier, work. */
     private record Line(String name, boolean works, String description, String missing) {
         static Line of(Status s) {
-            return new Line(s.name(), s.works(), s.description(), s.missing());
-        }
-
-        static Line of(Transports.Status s) {
             return new Line(s.name(), s.works(), s.description(), s.missing());
         }
 
