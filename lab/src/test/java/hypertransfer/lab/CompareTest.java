@@ -145,6 +145,9 @@ class CompareTest {
         assertThat(ht.refused("compare", a, a, a)).contains("give only one of them");
         assertThat(ht.refused("compare", a, run("c", 2, 0.2, 3.5, 3.1))).contains("no seed in common");
         assertThat(ht.refused("compare", out.resolve("nowhere"))).contains("there is no directory");
+        Path unknown = run("e", 1, 0.4, 3, 3).resolve("config.yaml");
+        Files.writeString(unknown, "seed: abc");
+        assertThat(ht.refused("compare", a, unknown.getParent())).contains(unknown + " has the seed abc");
         Path empty = run("d", 1, 0.3, 3, 3);
         Files.writeString(empty.resolve("metrics.jsonl"), "");
         assertThat(ht.refused("compare", a, empty)).contains("no validation loss yet");

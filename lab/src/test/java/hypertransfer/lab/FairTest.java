@@ -128,6 +128,15 @@ class FairTest {
         assertThat(ht.refused("fair", slow, slow.resolve("."))).contains("two sides are called c-run");
     }
 
+    /** There was no seed at all then. */
+    @Test
+    void theLargestSeedIsOne() {
+        Path out = dir.resolve("out");
+        ht.fine("fair", muon, adam, "--set seed=9223372036854775807 --seeds 2 --out", out);
+        assertThat(out.resolve("seed-9223372036854775807")).isDirectory();
+        assertThat(out.resolve("seed--9223372036854775808")).as("the next one").isDirectory();
+    }
+
     /** The schedule of before was stretched over the steps of now. */
     @Test
     void ofARunThatWasContinuedTheWholeScheduleIsTaken() {

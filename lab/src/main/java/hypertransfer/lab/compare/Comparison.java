@@ -205,7 +205,7 @@ record Comparison(
         for (Run run : runs) {
             Map<String, String> settings = new TreeMap<>(defaults);
             settings.putAll(run.settings());
-            long seed = Long.parseLong(settings.getOrDefault("seed", "0"));
+            long seed = seed(run, settings.get("seed"));
             settings.keySet()
                     .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));
             settings.computeIfPresent(
@@ -238,6 +238,14 @@ record Comparison(
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
                 searches(all));
+    }
+
+    private static long seed(Run run, String text) {
+        try {
+            return Long.parseLong(text);
+        } catch (NumberFormatException e) {
+            throw new Refusal(run.file(Run.CONFIGURATION) + " has the seed " + text + "; it must be a whole number", e);
+        }
     }
 
     private static double least(List<Alike> all, ToDoubleFunction<Spent> what) {

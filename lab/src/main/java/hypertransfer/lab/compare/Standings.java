@@ -123,7 +123,8 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         List<Answer> answers = new ArrayList<>();
         List<Plan> plans = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
-            for (long seed = firstSeed; seed < firstSeed + seeds; seed++) {
+            for (int k = 0; k < seeds; k++) {
+                long seed = firstSeed + k; // behind the largest comes the smallest
                 Path directory = apart ? to.resolve("seed-" + seed) : to;
                 Path first = plans.isEmpty() ? directory : plans.getFirst().directory();
                 List<String> settings = new ArrayList<>(given);

@@ -133,17 +133,17 @@ final class Messages {
         node.put("engine", provenance.facts().get("engine"));
         node.set("config", JSON.valueToTree(settings));
         node.set("provenance", JSON.valueToTree(provenance.facts()));
-        node.set("matrices", matrices(Integer.parseInt(settings.getOrDefault("model.layers", "0"))));
+        node.set("matrices", matrices());
         return node.toString();
     }
 
     /** Every hidden matrix with its layer, its kind, and its number among the parts that a whole one was cut into. */
-    private ArrayNode matrices(int layers) {
+    private ArrayNode matrices() {
         Map<String, ObjectNode> known = new LinkedHashMap<>();
         provenance
                 .matrices()
                 .forEach(name -> known.put(name, JSON.createObjectNode().put("name", name)));
-        for (int layer = 0; layer < layers; layer++) {
+        for (int layer = 0; layer < known.size(); layer++) { // each layer has a matrix at least
             for (Outline.Kind kind : Outline.Kind.values()) {
                 String whole = kind.hidden() ? kind.in(layer) : "";
                 place(known.get(whole), layer, kind);

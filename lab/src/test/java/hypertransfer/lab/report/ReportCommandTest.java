@@ -113,6 +113,10 @@ class ReportCommandTest {
         refused(config.toRealPath() + " is not YAML", folder);
         Files.writeString(config, "M1\n");
         refused("config.yaml holds no keys", folder);
+        Files.writeString(config, good.replaceFirst("layers: \\d+", "layers: many"));
+        Path page = folder.resolve("all.html");
+        new Ht().fine("report", folder, "--out", page);
+        assertThat(page).content().contains("\"layer\":0,\"kind\":\"q\"");
         Files.writeString(config, good);
         run.state("sleeping");
         refused("state.json has state \"sleeping\"", folder);
