@@ -17,7 +17,7 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
     private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
 
     /** Locks a file, which is made; refused where another holds it. */
-    public static Hold of(Path file, Supplier<Refusal> inUse) throws IOException {
+    public static synchronized Hold of(Path file, Supplier<Refusal> inUse) throws IOException {
         Path key = key(file);
         if (!HELD.add(key)) {
             throw inUse.get();
@@ -43,8 +43,8 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
         return file.toAbsolutePath().getParent().toRealPath().resolve(file.getFileName());
     }
 
-    /** Whether anyone holds a file now. */
-    public static boolean held(Path file) {
+    /** Whether anyone holds a file now. Asking locks it for a moment, so in one process only one asks or locks at a time. */
+    public static synchronized boolean held(Path file) {
         try {
             if (HELD.contains(key(file))) {
                 return true;

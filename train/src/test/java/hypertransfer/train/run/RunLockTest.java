@@ -10,6 +10,9 @@ import hypertransfer.train.log.RunLock;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +36,29 @@ class RunLockTest {
         RunLock.open(run).close();
         assertRefused(() -> RunLock.create(run, c), "already holds a run; choose another --out");
         assertThat(RunLock.held(run)).as("let go again").isFalse();
+    }
+
+    /** A page that is live asks while a run of the same process begins and ends: both locked the file for a moment. */
+    @Test
+    void askingDoesNotDisturb() throws Exception {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=2"));
+        AtomicBoolean over = new AtomicBoolean();
+        FutureTask<Void> asking = new FutureTask<>(() -> {
+            while (!over.get()) {
+                RunLock.held(run);
+            }
+            return null;
+        });
+        Thread.ofVirtual().start(asking);
+        try {
+            for (int i = 0; i < 1000; i++) {
+                RunLock.open(run).close();
+            }
+        } finally {
+            over.set(true);
+        }
+        asking.get(1, TimeUnit.MINUTES);
     }
 
     /** A second process could take the run then, and both wrote it. */
