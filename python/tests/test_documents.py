@@ -43,7 +43,7 @@ def test_the_readmes_lines_run(tmp_path, capsys):
             model(torch.ones(2, 8)).square().sum().backward()
             space["optimizer"].step()
         exec(close + after, space)
-    assert "your effective rate ends at" in capsys.readouterr().out and os.path.exists("norms.csv")
+    assert "and your effective rate at" in capsys.readouterr().out and os.path.exists("norms.csv")
 
 
 def test_the_documents_name_every_option_and_mode():
