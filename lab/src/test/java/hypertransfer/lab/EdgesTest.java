@@ -12,6 +12,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -97,6 +98,16 @@ class EdgesTest {
     @ValueSource(strings = {"preset=[1]", "preset={a:1}"})
     void aPresetThatIsNoName(String setting) {
         assertThat(ht.refused("train", file, "--set", setting)).contains("unknown preset");
+    }
+
+    /** Commands that train nothing know it too. */
+    @Test
+    void anExperimentOrADirectoryIsNoConfiguration() {
+        for (String command : List.of("rates % --to muonh", "predict %", "certify % " + file)) {
+            String experiment = command.replace("%", "../runs/exp1.yaml");
+            assertThat(ht.refused(experiment)).contains("exp1.yaml is an experiment; run it with: ht reproduce exp1");
+        }
+        assertThat(ht.refused("rates", dir, "--to muonh")).contains(" is a directory; give a configuration, such as ");
     }
 
     @Test

@@ -6,6 +6,7 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Horizon;
 import hypertransfer.prediction.Prediction;
@@ -118,7 +119,7 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
-        Configuration tuned = ConfigurationFile.read(file, set.settings);
+        Configuration tuned = Experiment.configuration(file, set.settings);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
