@@ -118,6 +118,9 @@ class EdgesTest {
                         + "{\"blocks.9223372036854775808.attn.q.weight\":[0.1,0.1]}}");
         assertThat(ht.refused("train", file, "--set matrices.recorded=" + rates))
                 .contains("has no rates for blocks.0.attn.q.weight");
+        Files.writeString(rates, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"a\":[0.1,");
+        assertThat(ht.refused("train", file, "--set matrices.recorded=" + rates))
+                .endsWith("rates.json is not a recorded schedule: it ends in the middle");
     }
 
     /** To open a pipe that nobody writes waits for ever. */
