@@ -184,7 +184,9 @@ public final class RatesCommand implements Runnable {
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
             out.println("next: ht train " + file
-                    + next.stream().map(s -> " --set " + quoted(s)).collect(Collectors.joining()));
+                    + next.stream().map(s -> " --set " + quoted(s)).collect(Collectors.joining())
+                    + " --out " // without it the tuned run's
+                    + Options.Out.named(file, "-" + (to == null ? "carried" : to.toLowerCase(Locale.ROOT))));
         });
     }
 
