@@ -73,7 +73,7 @@ class EffectiveRates:
         self._before: List[Tensor] = []
         self._waiting: Optional[Tuple[int, List[Tuple[float, float]], Tensor]] = None
         self._fixed: Optional[bool] = None
-        self._file = open(path, "w", newline="", encoding="utf-8") if path else None
+        self._file = open(path, "w", 1, newline="", encoding="utf-8") if path else None
         self._csv = csv.writer(self._file, lineterminator="\n") if self._file else None
         if self._csv:
             self._csv.writerow(COLUMNS)
@@ -204,8 +204,8 @@ class EffectiveRates:
         lrs = [row.lr for row in self.rows]
         ends = [rows[-1].effective / max(row.effective for row in rows) for rows in curves.values()]
         says = [f"measured every {self.every} of {self.steps} steps, {count} matrices",
-                f"your schedule ends at {self.rows[-1].lr / max(lrs):.2%} of its peak; your effective rate ends at"
-                f" {sum(ends) / count:.2%} of its peak (mean over matrices)",
+                f"at step {self.rows[-1].step}, the last measured, your schedule is at {self.rows[-1].lr / max(lrs):.2%} of its peak"
+                f" and your effective rate at {sum(ends) / count:.2%} of its peak (mean over matrices)",
                 self._rest(curves)]
         if self._norms_fixed(curves):
             return "\n".join(says + ["your optimizer keeps norms fixed: its rate is its effective rate"])

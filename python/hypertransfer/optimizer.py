@@ -59,7 +59,7 @@ class HyperTransfer(torch.optim.Optimizer):
     """
 
     def __init__(self, params: Iterable, lr: Any = None, *, clip_norm: float = 0.0, **options: Any):
-        settings._number("clip_norm", clip_norm, 0, math.inf)
+        settings.number("clip_norm", clip_norm, 0, math.inf)
         self._given = settings.known({k: v for k, v in dict(lr=lr, **options).items() if v is not None})
         self._begin()
         self.clip_norm = clip_norm
@@ -281,6 +281,8 @@ class HyperTransfer(torch.optim.Optimizer):
         """Continues from a saved state; mode, direction and view must be those it was saved with."""
         groups = self.param_groups
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
+            if "mode" not in saved:
+                raise Refusal(f"group {i} was saved by another optimizer, without a mode; start this one without its state")
             for name in ("mode", "direction", "view", "gradient"):
                 mine = settings._called(own[name]) if name == "direction" and name in own else own.get(name)
                 if name in saved and saved[name] != mine:

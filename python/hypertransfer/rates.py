@@ -22,6 +22,7 @@ from .algebra import Base, Hyperball, Refusal, Schedule, Space, nearest
 from .directions import COEFFICIENTS, SHAPE_FACTORS
 from .groups import split
 from .prediction import Carried, Expected, Onset, Pair, adam_expected, carry, initial_norm, muon_expected, predict, singular_value
+from .settings import number
 
 OPTIMIZERS: Dict[str, Tuple[str, bool]] = {  # direction, whether on a Hyperball
     "muon": ("muon", False), "muonh": ("muon", True), "adamw": ("adam", False), "adamh": ("adam", True)}
@@ -120,6 +121,11 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
         raise Refusal(f"unknown coefficients {coefficients!r}{nearest(coefficients, COEFFICIENTS)}")
     if (batch is None) != (to_batch is None):
         raise Refusal("give batch and to_batch together, or neither")
+    for name, decay in (("lr", lr), ("weight_decay", weight_decay), ("to_weight_decay", to_weight_decay or 0)):
+        number(name, decay, 0, math.inf)
+    for name, whole in dict(steps=steps, to_steps=to_steps, to_width=to_width, batch=batch, to_batch=to_batch).items():
+        if whole is not None and (not isinstance(whole, int) or whole < 1):
+            raise Refusal(f"{name} is {whole!r}; it must be a whole number, one or more")
     matrices = _matrices(model)
     if batch is not None and to_batch is not None:
         to_steps = max(1, round(steps * batch / to_batch))
@@ -185,7 +191,12 @@ def _matrices(model: Union[nn.Module, Iterable[Any]]) -> List[Matrix]:
             if m.norm == 0:
                 raise Refusal(f"{m.name} is zero, so it has no first effective rate; initialise it, or give names with shapes")
     else:
-        made = [Matrix(*item) for item in model]
+        made = []
+        for item in model:
+            if not isinstance(item, (tuple, list)) or len(item) not in (3, 4):
+                raise Refusal(f"{type(item).__name__} is not a name with a shape; give the module itself, or items such as"
+                              " ('blocks.0.fc', 512, 128)")
+            made.append(Matrix(*item))
     if not made:
         raise Refusal("there is no hidden matrix; give names with shapes, such as ('blocks.0.fc', 512, 128)")
     return made

@@ -51,10 +51,10 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     if made["lr"] is None:
         raise Refusal("a group has no lr; give one: a learning rate where the target is Base, an angle in radians where"
                       " it is a Hyperball")
-    _number("lr", made["lr"], 0, math.inf, tensor=True)
+    number("lr", made["lr"], 0, math.inf, tensor=True)
     _decay(made)
     View.parse(made["view"])
-    _number("zero_radius", made["zero_radius"], 0, math.inf)
+    number("zero_radius", made["zero_radius"], 0, math.inf)
     _bool("maximize", made["maximize"])
     _dtype("master_dtype", made["master_dtype"])
     own: Dict[str, Any] = {}
@@ -92,20 +92,20 @@ def _decay(made: Dict[str, Any]) -> None:
     for name in ("weight_decay", "target_weight_decay"):
         if made[name] is None:
             made[name] = 0.1 if decays and name == "weight_decay" else 0.0
-        _number(name, made[name], 0, math.inf)
+        number(name, made[name], 0, math.inf)
     transfer(mode, made["weight_decay"], made["target_weight_decay"], made["gradient"])
 
 
 def _option(name: str, value: Any) -> None:
     if name in ("momentum", "beta2", "shampoo_beta"):
-        _number(name, value, 0, 1)
+        number(name, value, 0, 1)
     elif name == "eps":
-        _number(name, value, 0, math.inf)
+        number(name, value, 0, math.inf)
     elif name == "betas":
         if not isinstance(value, (tuple, list)) or len(value) != 2:
             raise Refusal(f"betas is {value!r}; it must be two numbers from 0 to less than 1")
         for beta in value:
-            _number("a number of betas", beta, 0, 1)
+            number("a number of betas", beta, 0, 1)
     elif name == "nesterov":
         _bool(name, value)
     elif name == "ns_dtype":
@@ -124,7 +124,7 @@ def _called(direction: Any) -> str:
     return getattr(direction, "__name__", str(direction))
 
 
-def _number(name: str, value: Any, low: float, high: float, tensor: bool = False) -> None:
+def number(name: str, value: Any, low: float, high: float, tensor: bool = False) -> None:
     if tensor and isinstance(value, torch.Tensor) and value.numel() == 1 and value.is_floating_point():
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value < high:

@@ -53,8 +53,9 @@ class View(NamedTuple):
         first = 1 if self.form == "stack" else 0
         fits = len(shape) == 2 + first if self.form != "flat" else len(shape) >= 2
         if not fits or shape[first] % self.down or self.form != "flat" and shape[first + 1] % self.across:
-            raise Refusal(f"{name} has the shape {tuple(shape)}, which the view {self.form} of {self.down} x {self.across}"
-                          " parts does not divide; choose a view whose parts have one shape")
+            form = "blocks" if self.form == "whole" else self.form
+            raise Refusal(f"{name} has the shape {tuple(shape)}, which the view {form}:{self.down}x{self.across} does not divide;"
+                          " choose a view whose parts have one shape")
         return (shape[0] if first else 1) * self.down * self.across
 
     def shape(self, shape: Tuple[int, ...]) -> Tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Any optimizer in another space: its direction is taken from what it would have done.
 
-    optimizer = HyperTransfer.wrap(torch.optim.AdamW(model.parameters(), lr=0.0125), mode="hyperball")
+    optimizer = HyperTransfer.wrap(torch.optim.AdamW(matrices, lr=0.0125), mode="hyperball")
 
 At each step the wrapped optimizer takes its own step, without weight decay; u is what it changed, over its rate. Then
 the weights go back and move by u in the space and mode asked for. Its momenta are its own, its groups are shared: a

@@ -70,7 +70,7 @@ def test_sentences():
         train(model, optimizer, 90)
     said = rates.report()
     assert "measured every 3 of 90 steps, 2 matrices" in said
-    assert "your schedule ends at 1" in said and "your effective rate ends at" in said
+    assert "at step 87, the last measured, your schedule is at 12.02% of its peak and your effective rate at" in said
     assert "norms have not reached equilibrium" in said
     assert "the rate that a Hyperball (MuonH, AdamH) needs to take the same steps: " in said and "for the first 5%, then" in said
     assert "as one schedule: " in said and "error" in said
@@ -79,6 +79,16 @@ def test_sentences():
     steps = len(rates.rows)
     train(model, optimizer, 3)
     assert len(rates.rows) == steps, "closed, it watches no longer"
+
+
+def test_a_killed_run_has_what_was_measured(tmp_path):
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    rates = EffectiveRates(model, optimizer, str(tmp_path / "norms.csv"), every=1)
+    train(model, optimizer, 4)
+    lines = (tmp_path / "norms.csv").read_text().splitlines()  # before close(), as after kill -9
+    assert len(lines) == 1 + 3 * 2 and all(line.count(",") == 6 for line in lines)
+    rates.close(quiet=True)
 
 
 def test_norms_that_the_gradient_shrinks_are_not_blamed_on_a_missing_decay():

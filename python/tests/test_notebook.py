@@ -51,7 +51,7 @@ def test_its_cells_run_and_say_what_they_promise(tmp_path):
         for source in code:
             exec(compile(source, "cell", "exec"), space)
     text = said.getvalue()
-    assert "your schedule ends at" in text and "your effective rate ends at" in text
+    assert "the last measured, your schedule is at" in text and "and your effective rate at" in text
     assert space["gap"] < 1e-3, "the twin is the same run"
     logs = [[math.log(y) for y in ys] for _, ys in space["picture"].lines.values()]
     off = [math.sqrt(sum((x - y) ** 2 for x, y in zip(logs[0], other)) / len(other)) for other in logs[1:]]

@@ -148,6 +148,8 @@ def test_another_mode_or_direction_is_not_loaded():
     for other in (options("base"), options("hyperball", direction="adam"), options("hyperball", view="rows:5")):
         with pytest.raises(ht.Refusal, match="group 0 was saved with"):
             Small(**other).optimizer.load_state_dict(saved.optimizer.state_dict())
+    with pytest.raises(ht.Refusal, match="group 0 was saved by another optimizer"):
+        saved.optimizer.load_state_dict(torch.optim.AdamW([saved.w]).state_dict())
 
 
 def test_plain_muon_replays_muonh_by_rate_and_decay():
@@ -266,7 +268,7 @@ def test_nothing_scales_twice():
     (dict(maximize="yes"), "maximize is 'yes'"),
     (dict(zero_radius=-1.0), "zero_radius is -1.0"),
     (dict(view="row:3"), "view is 'row:3'; it must be whole, rows:3"),
-    (dict(view="rows:2"), r"w has the shape (5, 7), which the view"),
+    (dict(view="rows:2"), r"w has the shape (5, 7), which the view blocks:2x1 does not divide"),
     (dict(flatten=2), "flatten is 2"),
     (dict(fused=True), "option 'fused' of torch's own optimizers"),
     (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without one"),

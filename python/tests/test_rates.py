@@ -111,6 +111,10 @@ def test_the_horizon_law():
 
 @pytest.mark.parametrize("given, message", [
     (dict(optimizer="muonn"), "unknown optimizer 'muonn'; did you mean 'muon'?"),
+    (dict(to="MuonH"), "unknown optimizer 'MuonH'; did you mean 'muonh'?"),
+    (dict(steps=1e3), "steps is 1000.0; it must be a whole number, one or more"),
+    (dict(to_steps=0), "to_steps is 0"),
+    (dict(lr="0.02"), "lr is '0.02'; it must be a finite number"),
     (dict(to="lion"), "unknown optimizer 'lion'"),
     (dict(schedule="cos"), "unknown schedule 'cos'"),
     (dict(shape_factor="rm"), "did you mean 'rms'"),
@@ -120,6 +124,8 @@ def test_the_horizon_law():
 def test_refusals(given, message):
     with pytest.raises(ht.Refusal, match=message.replace("?", r"\?")):
         ht.rates(lab(32, 1), **{**dict(lr=0.02, steps=10, to="muonh"), **given})
+    with pytest.raises(ht.Refusal, match="Tensor is not a name with a shape; give the module itself"):
+        ht.rates([torch.zeros(3, 4)], lr=0.02, steps=10)
     with pytest.raises(ht.Refusal, match="no hidden matrix"):
         ht.rates([], lr=0.02, steps=10)
 

@@ -139,6 +139,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double cos = u == 0 ? 0 : Math.clamp(reading.uw() / u / rC, -1, 1);
         // A decay that is this step's own stands for that of the plain Base optimizer.
         double pull = l == target.decay() ? target.pull(rT, u, cos) : l;
+        double lifted = lawful(s, target, pull, target.lift(rT, u, cos));
         double kept = 1 - e * pull;
         if (!(kept > 0)) {
             throw refuse(
@@ -147,7 +148,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + ", is 1 or more; lower the rate");
         }
         // The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
-        double p = ball ? (u == 0 ? 0 : e / u) : e * target.lift(rT, u, cos) / (kept * rT);
+        double p = ball ? (u == 0 ? 0 : e / u) : e * lifted / (kept * rT);
         double a = p * u;
         double along = 1 - a * cos;
         double across = a * Math.sqrt((1 - cos) * (1 + cos));
@@ -165,8 +166,8 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
             double keep = s.R() / (rC * stretch);
             return new Step(keep, keep * p * rC, a, a, angle, rC, rT, next(s, s.R(), nextTarget));
         }
-        double lift = carrier.lift(rC, u, cos);
-        double keep = plainBase ? kept : 1 / (1 + p * carrier.pull(rC, u, cos) * rC / lift);
+        double pulled = carrier.pull(rC, u, cos), lift = lawful(s, carrier, pulled, carrier.lift(rC, u, cos));
+        double keep = plainBase ? kept : 1 / (1 + p * pulled * rC / lift);
         double nominal = plainBase ? e : p * rC * keep / lift; // equations 7, 9, 19 and 27
         double free = keep * rC * stretch, norm = carrier.after(free, keep * rC * along);
         double scale = norm == free ? 1 : norm / free;
@@ -182,6 +183,17 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double norm = carrier instanceof Hyperball ? s.R() : rT;
         double push = norm / u;
         return new Step(1, push, push, Double.POSITIVE_INFINITY, 0, 0, s.targetNorm(), next(s, norm, rT));
+    }
+
+    /** Holds a space of one's own to what {@link Space} says, and returns its lift. */
+    private static double lawful(State s, Space space, double pull, double lift) {
+        if (!(Double.isFinite(pull) && lift > 0 && lift < Double.POSITIVE_INFINITY)) {
+            throw refuse(
+                    s,
+                    space + " answers pull " + pull + " and lift " + lift
+                            + "; a pull must be finite, and a lift finite and above zero");
+        }
+        return lift;
     }
 
     private double ratio(State s, double above, double below) {

@@ -47,6 +47,31 @@ class RefusalTest {
         assertThat(step.keep()).isEqualTo(1 - e * 0.1).isPositive();
     }
 
+    /** A rule of one's own that would train uphill, or nowhere, is not taken for a rate that is too high. */
+    @Test
+    void spacesThatBreakTheirPromise() {
+        record Own(double decay, double pull, double lift) implements Space {
+            @Override
+            public double pull(double r, double u, double cos) {
+                return pull;
+            }
+
+            @Override
+            public double lift(double r, double u, double cos) {
+                return lift;
+            }
+        }
+        for (Space own : new Space[] {new Own(0.1, 0.1, -1), new Own(0.1, Double.NaN, 1), new Own(0.1, 0, 0)}) {
+            for (Transfer transfer : new Transfer[] {
+                Transfer.plain(own),
+                new Transfer(own, new Hyperball(), GradientRule.RESCALED),
+                new Transfer(new Base(0.1), own, GradientRule.RESCALED)
+            }) {
+                refused(transfer, READING, 0.02, own + " answers pull ", "lift finite and above zero");
+            }
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(Mode.class)
     void badRates(Mode mode) {

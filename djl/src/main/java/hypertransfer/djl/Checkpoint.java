@@ -48,6 +48,19 @@ final class Checkpoint {
      */
     record Saved(String direction, Transfer transfer, State state, double scale, List<NDArray> memory) {}
 
+    /** A space of the user's own: its text is all that is compared. */
+    private record Other(String text) implements Space {
+        @Override
+        public double decay() {
+            return 0;
+        }
+
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
     /** Writes what is saved of each parameter, by its name; the stream stays open. */
     static void write(Map<String, Saved> slots, OutputStream to) throws IOException {
         CheckedOutputStream checked = new CheckedOutputStream(to, new CRC32());
@@ -132,7 +145,10 @@ final class Checkpoint {
                 out.writeDouble(brake);
                 out.writeBoolean(pinned);
             }
-            default -> throw new Refusal("the space " + space + " is not ours, so that it cannot be saved");
+            default -> {
+                out.writeByte('O');
+                out.writeUTF(space.toString());
+            }
         }
     }
 
@@ -140,6 +156,7 @@ final class Checkpoint {
         return switch (in.readByte()) {
             case 'B' -> new Space.Base(in.readDouble());
             case 'H' -> new Space.Hyperball();
+            case 'O' -> new Other(in.readUTF());
             case 'C' -> new Space.Controlled(in.readDouble(), in.readDouble(), in.readDouble(), in.readBoolean());
             default -> throw damaged(null);
         };

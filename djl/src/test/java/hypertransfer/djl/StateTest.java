@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ai.djl.ndarray.types.DataType;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
+import hypertransfer.core.Transfer;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,14 +31,23 @@ class StateTest {
     @TempDir
     Path folder;
 
-    /** Every mode, parts of matrices, and a direction of one's own, which remembers arrays of two shapes. */
+    /** Every mode, parts of matrices, and a direction of one's own, which remembers arrays of two shapes, and a space. */
     static Stream<Rule> rules() {
         Direction own = new OwnDirectionTest.Sign(0.9);
         return Stream.concat(
                 Stream.of(Mode.values()).map(StateTest::rule),
                 Stream.of(
                         rule(Mode.HYPERTRANSFER_PLUS).each(View.columns(2)),
-                        new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE)));
+                        new Rule(own, Mode.HYPERTRANSFER_PLUS.transfer(0.1), RATE),
+                        rule(Mode.BASE).following(new Capped(0.1, 3))));
+    }
+
+    /** A rule of one's own for the norm. */
+    record Capped(double decay, double top) implements Space {
+        @Override
+        public double after(double free, double along) {
+            return Math.min(free, top);
+        }
     }
 
     @ParameterizedTest
@@ -114,6 +125,11 @@ class StateTest {
                 rule(Mode.BASE).each(View.rows(2)),
                 "fc was trained with muon(0.95) of blocks(1, 2), Base(0.1), and is routed to muon(0.95) of blocks(2, 1),"
                         + " Base(0.1)");
+        refused(
+                new Rule(new OwnDirectionTest.Sign(0.9), Transfer.plain(new Capped(0.1, 3)), RATE),
+                new Rule(new OwnDirectionTest.Sign(0.9), Transfer.plain(new Capped(0.1, 4)), RATE),
+                "fc was trained with sign(0.9), Capped[decay=0.1, top=3.0], and is routed to sign(0.9),"
+                        + " Capped[decay=0.1, top=4.0]");
         refused(signs, others, "fc was trained with sign(0.9), Base(0.1), and is routed to sign(0.8), Base(0.1)");
     }
 

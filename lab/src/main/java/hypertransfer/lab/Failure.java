@@ -24,7 +24,7 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
             return report(refusal);
         }
         String command = e.getCommandLine().getCommandSpec().qualifiedName(" ");
-        String what = e instanceof UnmatchedArgumentException u ? unmatched(u) : lowerFirst(e.getMessage()) + ";";
+        String what = e instanceof UnmatchedArgumentException u ? unmatched(u) : plain(e.getMessage()) + ";";
         return say(oneLine(what) + " run '" + command + " --help' for the commands and options", e, Exit.BAD_INPUT);
     }
 
@@ -77,7 +77,11 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
                         .orElse(";");
     }
 
-    private static String lowerFirst(String s) {
-        return Character.toLowerCase(s.charAt(0)) + s.substring(1);
+    /** Picocli's sentence without the names of Java's types. */
+    private static String plain(String s) {
+        return Character.toLowerCase(s.charAt(0))
+                + s.substring(1)
+                        .replaceFirst("is not an? (int|long)$", "is not a whole number, or too large")
+                        .replaceFirst("is not a double$", "is not a number");
     }
 }

@@ -251,7 +251,8 @@ class AnswersTest {
         assertThat(m2.get("rate").asDouble()).isCloseTo(0.02, within(0.002));
         assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
         assertThat(ht.fine("rates", MUON, TUNED_M2, "--to muonh"))
-                .contains("next: ht train " + MUON, "--set matrices.mode=hyperball");
+                .contains("next: ht train " + MUON, "--set matrices.mode=hyperball")
+                .endsWith(" --out out/muon-muonh\n");
     }
 
     @Test
@@ -260,6 +261,6 @@ class AnswersTest {
         assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
         assertThat(ht.refused("rates", MUON, "--to lion")).contains("unknown optimizer 'lion'");
         assertThat(ht.refused("rates", MUON, "--with matrices.decya=1")).contains("unknown key");
-        assertThat(ht.refused("predict", "nowhere.yaml")).contains("nowhere.yaml is not a file");
+        assertThat(ht.refused("predict", "nowhere.yaml")).contains("there is no file nowhere.yaml in ");
     }
 }

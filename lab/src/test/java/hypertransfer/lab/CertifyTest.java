@@ -235,7 +235,8 @@ class CertifyTest {
     @Test
     void refusals() throws Exception {
         Path a = file("a", "decay=0.1");
-        assertThat(ht.refused("certify", a, dir.resolve("none.yaml"))).contains("none.yaml is not a file");
+        assertThat(ht.refused("certify", a, dir.resolve("none.yaml")))
+                .contains("there is no file " + dir.resolve("none.yaml"));
         assertThat(ht.refused("certify", a, dir)).contains("is not a run");
         assertThat(ht.refused("certify", a, a, "--steps 0")).contains("--steps is 0; it must be from 1 to 10000");
         assertThat(ht.refused("certify", a, a, "--bound 0")).contains("--bound is 0");

@@ -82,6 +82,28 @@ class DocumentsTest {
         commands.forEach(this::check);
     }
 
+    /** Said 749 steps, and the program 748. */
+    @Test
+    void estimatesAreThoseOfTheProgram() throws IOException {
+        Path muon = ROOT.resolve("runs/muon.yaml");
+        String use = Files.readString(USE), tutorial = Files.readString(ROOT.resolve("docs/TUTORIAL.md"));
+        assertThat(use).contains(found("after \\d+ steps", ht.fine("predict", muon)));
+        String carried = ht.fine("rates", muon, "--set matrices.rate=0.06 --to muonh");
+        assertThat(use)
+                .contains("It answers %.4f".formatted(Double.valueOf(found("(?<=all {1,20})0[.]\\d+", carried))));
+        carried = ht.fine("rates", muon, "--to muonh");
+        assertThat(tutorial).contains("**%.4f**".formatted(Double.valueOf(found("(?<=all {1,20})0[.]\\d+", carried))));
+    }
+
+    private static String found(String pattern, String text) {
+        return Pattern.compile(pattern)
+                .matcher(text)
+                .results()
+                .findFirst()
+                .orElseThrow()
+                .group();
+    }
+
     @Test
     void otherDocuments() throws IOException {
         for (Path document : documents()) {

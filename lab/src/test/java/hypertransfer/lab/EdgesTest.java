@@ -12,6 +12,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,6 +100,16 @@ class EdgesTest {
         assertThat(ht.refused("train", file, "--set", setting)).contains("unknown preset");
     }
 
+    /** Commands that train nothing know it too. */
+    @Test
+    void anExperimentOrADirectoryIsNoConfiguration() {
+        for (String command : List.of("rates % --to muonh", "predict %", "certify % " + file)) {
+            String experiment = command.replace("%", "../runs/exp1.yaml");
+            assertThat(ht.refused(experiment)).contains("exp1.yaml is an experiment; run it with: ht reproduce exp1");
+        }
+        assertThat(ht.refused("rates", dir, "--to muonh")).contains(" is a directory; give a configuration, such as ");
+    }
+
     @Test
     void aScheduleWithALayerBeyondEveryNumber() throws Exception {
         Path rates = Files.writeString(
@@ -107,6 +118,9 @@ class EdgesTest {
                         + "{\"blocks.9223372036854775808.attn.q.weight\":[0.1,0.1]}}");
         assertThat(ht.refused("train", file, "--set matrices.recorded=" + rates))
                 .contains("has no rates for blocks.0.attn.q.weight");
+        Files.writeString(rates, "{\"source\":\"x\",\"series\":\"rate\",\"rates\":{\"a\":[0.1,");
+        assertThat(ht.refused("train", file, "--set matrices.recorded=" + rates))
+                .endsWith("rates.json is not a recorded schedule: it ends in the middle");
     }
 
     /** To open a pipe that nobody writes waits for ever. */

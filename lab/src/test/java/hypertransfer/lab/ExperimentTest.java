@@ -50,7 +50,7 @@ class ExperimentTest {
         Path to = shared(name);
         assertThat(to.resolve("report.html")).isNotEmptyFile();
         Experiment experiment = Experiment.read(name);
-        assertThat(!name.equals("ablation") || ht.out().contains("every transfer has all losses of its target"))
+        assertThat(!name.equals("ablation") || ht.out().contains("M1: hypertransfer has all losses of its target"))
                 .isTrue();
         experiment.runs().forEach((run, member) -> {
             assertThat(ht.out()).contains(run);

@@ -1,8 +1,8 @@
 package hypertransfer.lab.certify;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
@@ -20,7 +20,7 @@ record Side(String letter, String place, Configuration configuration, Run run) {
 
     static Side read(String letter, Path place) {
         Run run = Files.isDirectory(place) ? new Run(place) : null;
-        Configuration c = run == null ? ConfigurationFile.read(place, List.of()) : run.configuration();
+        Configuration c = run == null ? Experiment.configuration(place, List.of()) : run.configuration();
         return new Side(letter, place.toString(), c, run);
     }
 

@@ -40,7 +40,7 @@ import picocli.CommandLine.Parameters;
 public final class FairCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "RUN",
-            arity = "2..*",
+            arity = "1..*",
             description = "Runs or configurations of one network, one per side.")
     private List<Path> places;
 
@@ -69,6 +69,10 @@ public final class FairCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (places.size() < 2) {
+            throw new Refusal(
+                    "there is one side only, " + places.getFirst() + "; give two or more runs or configurations");
+        }
         readSides();
         leader = leader == null ? sides.keySet().iterator().next() : leader;
         if (!sides.containsKey(leader)) {

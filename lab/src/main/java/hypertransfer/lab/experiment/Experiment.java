@@ -172,6 +172,9 @@ public record Experiment(
 
     /** Reads a configuration, which an experiment is not: the two are told apart by the experiment's title. */
     public static Configuration configuration(Path file, List<String> settings) {
+        if (Files.isDirectory(file)) {
+            throw new Refusal(file + " is a directory; give a configuration, such as " + file.resolve("config.yaml"));
+        }
         if (!Files.isRegularFile(file)) {
             throw new Refusal("there is no file " + file + " in " + Path.of("").toAbsolutePath()
                     + "; give a configuration, such as runs/muon.yaml of the project");

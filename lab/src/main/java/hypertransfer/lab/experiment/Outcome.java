@@ -51,7 +51,10 @@ public final class Outcome {
             network.runs.add(run);
             if (gap == null && Double.isFinite(row.validation)) {
                 network.leads.put(name, row.validation);
-            } else if (gap != null && whole(c.matrices())) {
+            } else if (gap != null && !whole(c.matrices())) {
+                network.ablated = true;
+            } else if (gap != null) {
+                network.transfers.add(name);
                 network.largest =
                         Math.max(network.largest, Math.max(gap.training().largest(), largest));
             }
@@ -90,6 +93,8 @@ public final class Outcome {
     private static final class Network {
         private final List<Path> runs = new ArrayList<>();
         private final Map<String, Double> leads = new LinkedHashMap<>(); // the last validation losses
+        private final List<String> transfers = new ArrayList<>(); // all that are whole
+        private boolean ablated; // whether others follow a run too
         private double largest = -1; // gap of any follower's training or validation loss; below zero without one
 
         /** How far the optimizers are from each other, and how near each transfer is to its target. */
@@ -101,10 +106,16 @@ public final class Outcome {
             double apart = losses.getMax() - losses.getMin();
             String ends = leads.size() < 2
                     ? ""
-                    : String.format("%s end %.2g apart; ", String.join(" and ", leads.keySet()), apart);
-            String near = largest == 0
-                    ? "every transfer has all losses of its target, to the last bit"
-                    : String.format("every transfer is within %.1e of its target at every step", largest);
+                    : String.format(
+                            "%s end %.2g apart; ",
+                            String.join(leads.size() == 2 ? " and " : ", ", leads.keySet()), apart);
+            String every = !ablated
+                    ? "every transfer"
+                    : (transfers.size() == 1 ? "" : "each of ") + String.join(", ", transfers);
+            String near = every
+                    + (largest == 0
+                            ? " has all losses of its target, to the last bit"
+                            : String.format(" is within %.1e of its target at every step", largest));
             String closer =
                     largest > 0 && apart >= 2 * largest ? String.format(", %,.0f times closer", apart / largest) : "";
             return Optional.of(ends + near + closer);

@@ -53,7 +53,7 @@ public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
             }
             if (idle) {
                 if (!told) {
-                    out.println("waiting for " + open.size() + " runs that other processes train");
+                    out.println("waiting for runs that other processes train: " + open.size());
                     out.flush();
                     told = true;
                 }

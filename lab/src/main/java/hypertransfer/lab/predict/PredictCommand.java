@@ -5,12 +5,12 @@ import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Equilibrium;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.optimizer.Directions;
 import java.io.PrintWriter;
@@ -79,7 +79,7 @@ public final class PredictCommand implements Runnable {
             throw new Refusal("--set changes a configuration, and " + file
                     + " is a run; give its config.yaml instead, or leave --set away");
         }
-        Configuration c = isRun ? new Run(file).configuration() : ConfigurationFile.read(file, set.settings);
+        Configuration c = isRun ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
         List<PredictedKind> kinds = PredictedKind.of(c);
         List<Row> rows = kinds.stream().map(PredictCommand::row).toList();
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum()

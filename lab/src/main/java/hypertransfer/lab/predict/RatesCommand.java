@@ -6,6 +6,7 @@ import hypertransfer.core.Schedule.Shaped;
 import hypertransfer.core.Space;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
+import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Horizon;
@@ -119,7 +120,7 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
-        Configuration tuned = ConfigurationFile.read(file, set.settings);
+        Configuration tuned = Experiment.configuration(file, set.settings);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
@@ -184,7 +185,9 @@ public final class RatesCommand implements Runnable {
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
             out.println("next: ht train " + Next.word(file)
-                    + next.stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining()));
+                    + next.stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
+                    + " --out " // without it the tuned run's
+                    + Next.word(Options.Out.named(file, "-" + (to == null ? "carried" : to.toLowerCase(Locale.ROOT)))));
         });
     }
 

@@ -31,7 +31,7 @@ const turning = side => `peak ${rate(valueOf(side, 'peak'))}, mean ${rate(valueO
 function claim() {
   const { facets, rows } = model.study;
   if (facets.length) return facets.map(found).join('\n');
-  const texts = rows.length ? rows.map(row => (row.title ? row.title[0].toUpperCase() + row.title.slice(1) : 'Schedule ' + row.label) + ': ' + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides())];
+  const texts = rows.length ? rows.map(row => (row.title ? row.title[0].toUpperCase() + row.title.slice(1) : 'Schedule ' + row.label) + ': ' + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides()).replace(/^each /, 'Each ')];
   return [...texts.filter(Boolean).map(text => text + '.'), rates()].filter(Boolean).join(rows.length ? '\n' : ' ');
 }
 

@@ -96,6 +96,16 @@ class ManyRunsTest {
         assertThat(browser.text("#claim")).contains("has exactly its target’s loss at every validation");
     }
 
+    /** As of ht reproduce decay: began with a small letter. */
+    @Test
+    void transfersOnly() throws Exception {
+        run("muon", "matrices.mode=base");
+        run("twin", "matrices.mode=hypertransfer", "target=../muon");
+        run("other", "matrices.mode=hypertransfer-plus", "target=../muon");
+        open();
+        assertThat(browser.text("#claim")).startsWith("Each transfer has exactly its target’s loss");
+    }
+
     /** Each seed was a line of its own with the next free colour, and the luckiest was called the best. */
     @Test
     void seedsAreOneSide() throws Exception {

@@ -69,10 +69,14 @@ final class Tree {
         fillFromPreset();
         walk("", all, (key, value) -> {
             if (value.isNull() && !OPEN.contains(key)) { // everything else must have a value
-                throw new Refusal(key + " has no value; give it one, or leave the key out");
+                throw valueless(key);
             }
         });
         return all;
+    }
+
+    private static Refusal valueless(String key) {
+        return new Refusal(key + " has no value; give it one, or leave the key out");
     }
 
     boolean has(String key) {
@@ -92,8 +96,14 @@ final class Tree {
             throw new Refusal(
                     "--set takes key=value, such as --set matrices.rate=0.02; it was given '" + setting + "'");
         }
-        String key = setting.substring(0, equals), value = setting.substring(equals + 1);
-        lay("--set", nested(key.strip(), value.strip()));
+        String key = setting.substring(0, equals).strip(),
+                value = setting.substring(equals + 1).strip();
+        if (value.isEmpty()
+                && !OPEN.contains(key)
+                && all.at("/" + key.replace('.', '/')).isValueNode()) {
+            throw valueless(key); // the preset must not take its place: the shell may not know a variable
+        }
+        lay("--set", nested(key, value));
     }
 
     private void lay(String source, String prefix, ObjectNode under, JsonNode over) {

@@ -76,7 +76,9 @@ public final class Strict {
     public static String reason(JacksonException e) {
         return e.getCause() instanceof IOException io
                 ? Atomic.reason(io)
-                : e.getOriginalMessage().replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "");
+                : e.getOriginalMessage()
+                        .replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "")
+                        .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle");
     }
 
     /** The key at which reading failed, as it is written in the file. */

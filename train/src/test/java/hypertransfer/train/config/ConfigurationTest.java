@@ -118,6 +118,7 @@ class ConfigurationTest {
             adamw.head_rate=0.01 & model.tied=true | adamw.head_rate is 0.01, and model.tied makes the head the embedding's matrix; set adamw.embedding_rate
             preset=big               | unknown preset 'big'
             rate                     | --set takes key=value
+            steps=                   | steps has no value; give it one, or leave the key out
             network=0                | network is 0; one of [M1, M2] is expected
             preset=gpt2-124m & model.batch=24 | 524288 tokens per step
             matrices.init=zero & matrices.mode=hyperball | matrices.init is zero and matrices.mode is hyperball, which needs a radius that a zero matrix does not have: set matrices.zero_radius, matrices.init=normal or matrices.mode=base
