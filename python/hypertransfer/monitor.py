@@ -14,9 +14,11 @@ The effective rate of a step w <- (1 - lr decay) w - lr u is |lr u| / ((1 - lr d
 from __future__ import annotations
 
 import csv
+import itertools
 import math
+import os
 import types
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, TextIO, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -50,33 +52,49 @@ class Row(NamedTuple):
         return (1 - self.kept) / self.effective if self.effective else 0.0
 
 
+def _opened(path: str, first: int) -> TextIO:
+    """A new file, with what an older one has of the steps before this one; the older one gets another name."""
+    rows: List[List[str]] = []
+    if os.path.exists(path):
+        if first:
+            with open(path, newline="", encoding="utf-8") as file:
+                rows = [row for row in csv.reader(file) if len(row) == len(COLUMNS) and row[0].isdigit() and int(row[0]) < first]
+        base, end = os.path.splitext(path)
+        os.rename(path, next(name for k in itertools.count(1) if not os.path.exists(name := f"{base}.{k}{end}")))
+    made = open(path, "w", 1, newline="", encoding="utf-8")
+    csv.writer(made, lineterminator="\n").writerows([list(COLUMNS)] + rows)
+    return made
+
+
 class EffectiveRates:
     """Measures a run; see the module's text.
 
+    path                    a file for `ht effective`; one that is there already is kept, as norms.1.csv
     every                   steps from one measurement to the next
+    first                   steps taken before, of a run that is continued: then its file is continued too
     matrices                names and parameters to watch; None for the model's hidden matrices
     decoupled_weight_decay  whether weight_decay shrinks weights apart from the gradient, as AdamW's; known for torch's own
     """
 
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, path: Optional[str] = None, every: int = 10,
-                 matrices: Optional[Iterable[Tuple[str, Tensor]]] = None, decoupled_weight_decay: Optional[bool] = None):
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-            raise Refusal(f"every is {every!r}; it must be a whole number, one or more")
+                 matrices: Optional[Iterable[Tuple[str, Tensor]]] = None, decoupled_weight_decay: Optional[bool] = None,
+                 first: int = 0):
+        for name, value, least in (("every", every, 1), ("first", first, 0)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise Refusal(f"{name} is {value!r}; it must be a whole number, {least} or more")
         trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
         chosen = list(matrices) if matrices is not None else split(model)[0] or [
             (name, p) for name, p in model.named_parameters() if p.ndim >= 2]
         self.matrices = [(name, p) for name, p in chosen if id(p) in trained]
         if not self.matrices:
             raise Refusal("the optimizer trains none of the model's hidden matrices; give matrices=[(name, parameter), ...]")
-        self.optimizer, self.every, self.steps, self.rows = optimizer, every, 0, []  # type: ignore[var-annotated]
-        self._decoupled = decoupled_weight_decay
+        self.optimizer, self.every, self.steps, self.rows = optimizer, every, first, []  # type: ignore[var-annotated]
+        self._decoupled, self._first = decoupled_weight_decay, first
         self._before: List[Tensor] = []
         self._waiting: Optional[Tuple[int, List[Tuple[float, float]], Tensor]] = None
         self._fixed: Optional[bool] = None
-        self._file = open(path, "w", 1, newline="", encoding="utf-8") if path else None
+        self._file = _opened(path, first) if path else None
         self._csv = csv.writer(self._file, lineterminator="\n") if self._file else None
-        if self._csv:
-            self._csv.writerow(COLUMNS)
         self._handles = self._hook()
 
     def _hook(self) -> List[Any]:
@@ -203,7 +221,8 @@ class EffectiveRates:
         count, points = len(curves), self.schedule()
         lrs = [row.lr for row in self.rows]
         ends = [rows[-1].effective / max(row.effective for row in rows) for rows in curves.values()]
-        says = [f"measured every {self.every} of {self.steps} steps, {count} matrices",
+        since = f" (here from step {self._first} on)" if self._first else ""
+        says = [f"measured every {self.every} of {self.steps} steps{since}, {count} matrices",
                 f"at step {self.rows[-1].step}, the last measured, your schedule is at {self.rows[-1].lr / max(lrs):.2%} of its peak"
                 f" and your effective rate at {sum(ends) / count:.2%} of its peak (mean over matrices)",
                 self._rest(curves)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 import re
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
@@ -124,7 +125,7 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
     for name, decay in (("lr", lr), ("weight_decay", weight_decay), ("to_weight_decay", to_weight_decay or 0)):
         number(name, decay, 0, math.inf)
     for name, whole in dict(steps=steps, to_steps=to_steps, to_width=to_width, batch=batch, to_batch=to_batch).items():
-        if whole is not None and (not isinstance(whole, int) or whole < 1):
+        if whole is not None and (not isinstance(whole, numbers.Integral) or whole < 1):  # numpy's too
             raise Refusal(f"{name} is {whole!r}; it must be a whole number, one or more")
     matrices = _matrices(model)
     if batch is not None and to_batch is not None:

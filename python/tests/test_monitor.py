@@ -91,6 +91,21 @@ def test_a_killed_run_has_what_was_measured(tmp_path):
     rates.close(quiet=True)
 
 
+def test_a_continued_run_continues_its_file(tmp_path):
+    model, path = network(), str(tmp_path / "norms.csv")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    with EffectiveRates(model, optimizer, path, every=1):
+        train(model, optimizer, 4)
+    with EffectiveRates(model, optimizer, path, every=1, first=3) as rates:  # from a checkpoint of step 3
+        train(model, optimizer, 2)
+    assert "measured every 1 of 5 steps (here from step 3 on), 2 matrices" in rates.report()
+    read = [line.split(",")[0] for line in (tmp_path / "norms.csv").read_text().splitlines()]
+    assert read == ["step"] + [str(step) for step in range(5) for _ in range(2)]
+    assert (tmp_path / "norms.1.csv").read_text().count("\n") == 1 + 4 * 2, "what was there is there"
+    with pytest.raises(ht.Refusal, match="first is -1; it must be a whole number, 0 or more"):
+        EffectiveRates(model, optimizer, path, first=-1)
+
+
 def test_norms_that_the_gradient_shrinks_are_not_blamed_on_a_missing_decay():
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
