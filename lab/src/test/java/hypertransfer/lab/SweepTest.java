@@ -78,6 +78,15 @@ class SweepTest {
         assertThat(results().path(0).path("matrices.rate").asDouble()).isEqualTo(0.01);
     }
 
+    /** Their runs were points of one sweep, and the longer ones the best. */
+    @Test
+    void anotherSweepIsNotMixedIn() {
+        ht.fine(sweep);
+        ht.fine("sweep", file, "--grid rate=0.04 --out", to, Ht.TINY); // more points of the same
+        assertThat(ht.refused("sweep", file, "--grid rate=0.08 --out", to, Ht.TINY, "--set steps=7"))
+                .contains("has another sweep: steps is ", " in matrices.rate=0.01, and 7 here; choose another --out");
+    }
+
     /** Failed with a NumberFormatException after all training, and left no result. */
     @Test
     void wordsAreValuesToo() {

@@ -209,7 +209,7 @@ record Comparison(
             settings.keySet()
                     .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));
             settings.computeIfPresent(
-                    "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed")); // ht fair
+                    "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed-*")); // ht fair
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
                 throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()

@@ -14,6 +14,7 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -35,6 +36,9 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class Sweep {
     private static final YAMLMapper YAML = new YAMLMapper();
     private static final int LARGEST = 10_000;
+    /** What the losses of one sweep have in common, unless it is an axis. */
+    private static final List<String> COMMON =
+            List.of("network", "preset", "seed", "steps", "data.train", "data.validation");
 
     private final Map<String, List<String>> grid = new LinkedHashMap<>();
     private final Path directory;
@@ -81,8 +85,23 @@ public final class Sweep {
         if (points.isEmpty()) {
             throw refusals.values().iterator().next();
         }
+        if (Files.isDirectory(directory)) {
+            Run.under(directory, passedOver -> {}).forEach(this::requireOfThis);
+        }
         PrintWriter words = Width.folded(out);
         refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
+    }
+
+    private void requireOfThis(Run run) {
+        Map<String, String> there = run.settings();
+        Map<String, String> here =
+                ConfigurationFile.settings(points.values().iterator().next().configuration);
+        for (String key : COMMON) {
+            if (!grid.containsKey(key) && !here.get(key).equals(there.getOrDefault(key, here.get(key)))) {
+                throw new Refusal(directory + " has another sweep: " + key + " is " + there.get(key) + " in "
+                        + run.directory().getFileName() + ", and " + here.get(key) + " here; choose another --out");
+            }
+        }
     }
 
     private void addAxis(String text) {
