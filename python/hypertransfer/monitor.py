@@ -29,6 +29,7 @@ from .fit import Fit, fit
 from .groups import split
 from .optimizer import HyperTransfer
 from .picture import Picture
+from .settings import whole
 from .wrap import decoupled
 
 COLUMNS = ("step", "matrix", "weight_norm", "update_norm", "inner_product", "rate", "decay")
@@ -79,9 +80,8 @@ class EffectiveRates:
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, path: Optional[str] = None, every: int = 10,
                  matrices: Optional[Iterable[Tuple[str, Tensor]]] = None, decoupled_weight_decay: Optional[bool] = None,
                  first: int = 0):
-        for name, value, least in (("every", every, 1), ("first", first, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise Refusal(f"{name} is {value!r}; it must be a whole number, {least} or more")
+        whole("every", every, 1)
+        whole("first", first, 0)
         trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
         chosen = list(matrices) if matrices is not None else split(model)[0] or [
             (name, p) for name, p in model.named_parameters() if p.ndim >= 2]

@@ -23,7 +23,7 @@ from .algebra import Base, Hyperball, Refusal, Schedule, Space, nearest
 from .directions import COEFFICIENTS, SHAPE_FACTORS
 from .groups import split
 from .prediction import Carried, Expected, Onset, Pair, adam_expected, carry, initial_norm, muon_expected, predict, singular_value
-from .settings import number
+from .settings import number, whole
 
 OPTIMIZERS: Dict[str, Tuple[str, bool]] = {  # direction, whether on a Hyperball
     "muon": ("muon", False), "muonh": ("muon", True), "adamw": ("adam", False), "adamh": ("adam", True)}
@@ -124,9 +124,9 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
         raise Refusal("give batch and to_batch together, or neither")
     for name, decay in (("lr", lr), ("weight_decay", weight_decay), ("to_weight_decay", to_weight_decay or 0)):
         number(name, decay, 0, math.inf)
-    for name, whole in dict(steps=steps, to_steps=to_steps, to_width=to_width, batch=batch, to_batch=to_batch).items():
-        if whole is not None and (not isinstance(whole, numbers.Integral) or whole < 1):  # numpy's too
-            raise Refusal(f"{name} is {whole!r}; it must be a whole number, one or more")
+    for name, count in dict(steps=steps, to_steps=to_steps, to_width=to_width, batch=batch, to_batch=to_batch).items():
+        if count is not None:
+            whole(name, int(count) if isinstance(count, numbers.Integral) else count, 1)  # numpy's too
     matrices = _matrices(model)
     if batch is not None and to_batch is not None:
         to_steps = max(1, round(steps * batch / to_batch))

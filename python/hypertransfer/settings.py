@@ -111,10 +111,7 @@ def _option(name: str, value: Any) -> None:
     elif name == "ns_dtype":
         _dtype(name, value)
     elif name in ("ns_steps", "precondition_frequency", "largest_side"):
-        least = 0 if name == "ns_steps" else 1
-        most = 100 if name == "ns_steps" else 1 << 30
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise Refusal(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+        whole(name, value, *((0, 100) if name == "ns_steps" else (1, 1 << 30)))
     else:
         _choice(name, value, dict(coefficients=COEFFICIENTS, shape_factor=SHAPE_FACTORS,
                                   momentum_start=("gradient", "zero"))[name])
@@ -130,6 +127,12 @@ def number(name: str, value: Any, low: float, high: float, tensor: bool = False)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value < high:
         limits = "a finite number, zero or more" if high == math.inf else f"a number from {low} to less than {high}"
         raise Refusal(f"{name} is {value!r}; it must be {limits}")
+
+
+def whole(name: str, value: Any, least: int, most: Optional[int] = None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= (value if most is None else most):
+        limits = f" from {least} to {most}" if most is not None else ", one or more" if least else ", 0 or more"
+        raise Refusal(f"{name} is {value!r}; it must be a whole number{limits}")
 
 
 def _bool(name: str, value: Any) -> None:

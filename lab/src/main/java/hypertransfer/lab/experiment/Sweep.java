@@ -86,16 +86,16 @@ public final class Sweep {
             throw refusals.values().iterator().next();
         }
         if (Files.isDirectory(directory)) {
-            Run.under(directory, passedOver -> {}).forEach(this::requireOfThis);
+            Map<String, String> here =
+                    ConfigurationFile.settings(points.values().iterator().next().configuration);
+            Run.under(directory, passedOver -> {}).forEach(run -> requireOfThis(here, run));
         }
         PrintWriter words = Width.folded(out);
         refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
     }
 
-    private void requireOfThis(Run run) {
+    private void requireOfThis(Map<String, String> here, Run run) {
         Map<String, String> there = run.settings();
-        Map<String, String> here =
-                ConfigurationFile.settings(points.values().iterator().next().configuration);
         for (String key : COMMON) {
             if (!grid.containsKey(key) && !here.get(key).equals(there.getOrDefault(key, here.get(key)))) {
                 throw new Refusal(directory + " has another sweep: " + key + " is " + there.get(key) + " in "

@@ -118,7 +118,8 @@ public final class ConfigurationFile {
             return YAML.treeToValue(all, type);
         } catch (MismatchedInputException e) {
             throw new Refusal(
-                    prefix + key(e) + " is " + value(all, key(e)) + "; " + expected(e.getTargetType()) + " is expected",
+                    prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + expected(e.getTargetType())
+                            + " is expected",
                     e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
@@ -160,10 +161,6 @@ public final class ConfigurationFile {
             case "boolean" -> "true or false";
             default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";
         };
-    }
-
-    private static JsonNode value(ObjectNode all, String key) {
-        return all.at("/" + key.replace('.', '/'));
     }
 
     private static String snake(String name) {

@@ -80,7 +80,12 @@ final class Tree {
     }
 
     boolean has(String key) {
-        return !all.at("/" + key.replace('.', '/')).isMissingNode();
+        return !at(all, key).isMissingNode();
+    }
+
+    /** What stands there under a whole key. */
+    static JsonNode at(ObjectNode all, String key) {
+        return all.at("/" + key.replace('.', '/'));
     }
 
     /** Lays a file's keys over what is there. */
@@ -98,9 +103,7 @@ final class Tree {
         }
         String key = setting.substring(0, equals).strip(),
                 value = setting.substring(equals + 1).strip();
-        if (value.isEmpty()
-                && !OPEN.contains(key)
-                && all.at("/" + key.replace('.', '/')).isValueNode()) {
+        if (value.isEmpty() && !OPEN.contains(key) && at(all, key).isValueNode()) {
             throw valueless(key); // the preset must not take its place: the shell may not know a variable
         }
         lay("--set", nested(key, value));
