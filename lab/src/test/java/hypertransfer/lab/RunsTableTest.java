@@ -44,7 +44,7 @@ class RunsTableTest {
 
     @Test
     void intervalOverSeeds() throws Exception {
-        for (String name : List.of("zero", "seeds")) {
+        for (String name : List.of("zero", "seeds", "m1", "m1-seeds")) {
             said(
                     "python3",
                     "-m",
@@ -53,7 +53,13 @@ class RunsTableTest {
                     "docs/runs/paper-50m-" + name + ".tar.xz",
                     "" + dir.toAbsolutePath());
         }
-        JsonNode compared = new Ht().json("compare", runs("muonh-0.0125-zero"), runs("muon-0.01-zero"));
+        for (String network : List.of("", "m1-")) {
+            compared(runs(network + "muonh-0.0125-zero"), runs(network + "muon-0.01-zero"));
+        }
+    }
+
+    private static void compared(List<Path> ours, List<Path> theirs) throws Exception {
+        JsonNode compared = new Ht().json("compare", ours, theirs);
         JsonNode difference = compared.at("/differences/0");
         assertThat(difference.get("pairs").asInt()).isEqualTo(3);
         String wanted = String.format(
