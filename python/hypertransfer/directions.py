@@ -133,9 +133,10 @@ def _mean(items: List[Item], options: Options) -> List[Tensor]:
             else item.memory["momentum_buffer"] * beta + item.g * (1 - beta) for item in items]
 
 
-def _muon(items: List[Item], options: Options) -> List[Tensor]:
+def _muon(items: List[Item], options: Options, us: Optional[List[Tensor]] = None) -> List[Tensor]:
+    """The momenta, orthogonalised, or whatever is given instead of them."""
     factor = SHAPE_FACTORS[options["shape_factor"]]
-    made = orthogonalize(_mean(items, options), options)
+    made = orthogonalize(_mean(items, options) if us is None else us, options)
     if options["shape_factor"] != "none":
         torch._foreach_mul_(made, [factor(*u.shape) for u in made])
     return made
@@ -257,6 +258,11 @@ def _soap(items: List[Item], options: Options) -> List[Tensor]:
     return made
 
 
+def _soap_muon(items: List[Item], options: Options) -> List[Tensor]:
+    """SOAP's direction, orthogonalised."""
+    return _muon(items, options, _soap(items, options))
+
+
 Shape = Tuple[int, ...]
 
 
@@ -271,6 +277,7 @@ class Direction(NamedTuple):
 
 _SCHULZ: Options = dict(coefficients="jordan", ns_steps=0, ns_dtype=None)
 _MOMENTUM: Options = dict(momentum=0.95, nesterov=False, momentum_start="gradient")
+_SOAP: Options = dict(betas=(0.95, 0.95), eps=1e-10, shampoo_beta=0.95, precondition_frequency=10, largest_side=10_000)
 _ONE = lambda name: lambda shape, options: {name: shape}  # noqa: E731
 _MOMENTS = lambda shape, options: {"exp_avg": shape, "exp_avg_sq": shape}  # noqa: E731
 
@@ -292,7 +299,6 @@ DIRECTIONS: Dict[str, Direction] = {
     "adamuon": Direction(
         _adamuon, {"momentum": 0.95, "nesterov": False, **_SCHULZ, "beta2": 0.95, "eps": 1e-10},
         lambda shape, options: {"momentum_buffer": shape, "exp_avg_sq": shape}, True),
-    "soap": Direction(
-        _soap, dict(betas=(0.95, 0.95), eps=1e-10, shampoo_beta=0.95, precondition_frequency=10, largest_side=10_000),
-        _bases, True),
+    "soap": Direction(_soap, _SOAP, _bases, True),
+    "soap-muon": Direction(_soap_muon, {**_SOAP, **_SCHULZ, "shape_factor": "none"}, _bases, True),
 }

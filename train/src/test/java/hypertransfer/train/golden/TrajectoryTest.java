@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Schedule;
+import hypertransfer.core.ShapeFactor;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Engine;
@@ -21,6 +22,7 @@ import hypertransfer.train.optimizer.NorMuon;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.Signum;
 import hypertransfer.train.optimizer.Soap;
+import hypertransfer.train.optimizer.SoapMuon;
 import hypertransfer.train.run.Session;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,6 +50,7 @@ class TrajectoryTest {
     private record Way(String name, Direction direction, double rate) {}
 
     private static final Iteration POLAR = Direction.Muon.iteration(Coefficients.POLAR_EXPRESS, 0);
+    private static final Soap SOAP = new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000);
     private static final List<Way> WAYS = List.of(
             new Way("muon", Direction.Muon.standard(), 0.02),
             new Way("adam", Direction.Adam.standard(), 0.004),
@@ -56,7 +59,8 @@ class TrajectoryTest {
             new Way("signum", new Signum(0.9, true), 0.002),
             new Way("normuon", new NorMuon(Direction.Muon.standard(), 0.95, 1e-10), 0.02),
             new Way("adamuon", new AdaMuon(0.95, false, POLAR, 0.95, 1e-10), 0.02),
-            new Way("soap", new Soap(0.95, 0.95, 1e-10, 0.95, 10, 10_000), 0.004));
+            new Way("soap", SOAP, 0.004),
+            new Way("soap-muon", new SoapMuon(SOAP, POLAR, ShapeFactor.RMS), 0.02));
 
     @Test
     void lossesOfThePythonPackageAreThese() throws Exception {
