@@ -24,7 +24,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
      * @param peaks the steps with the largest rates: where warm-ups may have ended
      */
     static Fit of(List<List<Point>> curves, long horizon, List<Long> peaks) {
-        int steps = (int) Math.clamp(horizon, 1, Integer.MAX_VALUE);
+        int steps = Math.clamp(horizon, 1, Integer.MAX_VALUE);
         List<Point> points = new ArrayList<>();
         for (List<Point> curve : curves) {
             int every = Math.max(1, curve.size() * curves.size() / (MOST * Math.min(4, curves.size())));

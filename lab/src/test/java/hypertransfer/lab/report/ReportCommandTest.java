@@ -78,8 +78,8 @@ class ReportCommandTest {
     void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
         SyntheticRun run =
                 new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
-        try (RunLock lock = RunLock.open(run.directory)) {
-            write(folder);
+        try (RunLock held = RunLock.open(run.directory)) {
+            write(held.run().directory().getParent());
             assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
         }
         write(folder);
