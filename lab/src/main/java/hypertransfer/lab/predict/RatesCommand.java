@@ -121,6 +121,7 @@ public final class RatesCommand implements Runnable {
     @Override
     public void run() {
         Configuration tuned = Experiment.configuration(file, set.settings);
+        ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
