@@ -252,6 +252,8 @@ class AnswersTest {
         assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
         assertThat(ht.fine("rates", MUON, TUNED_M2, "--to muonh"))
                 .contains("next: ht train " + MUON, "--set matrices.mode=hyperball")
+                .containsOnlyOnce("--set matrices.rate=") // which was there twice
+                .containsOnlyOnce("--set matrices.final_ratio=")
                 .endsWith(" --out out/muon-muonh\n");
     }
 

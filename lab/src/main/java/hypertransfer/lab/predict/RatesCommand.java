@@ -159,6 +159,8 @@ public final class RatesCommand implements Runnable {
             next.add("%srate=%.4g".formatted(key, rate));
             next.add("%sfinal_ratio=%.4f".formatted(key, finalRatio));
         }
+        Map<String, String> once = new LinkedHashMap<>(); // of a key its last value
+        next.forEach(setting -> once.put(setting.split("=")[0].strip(), setting));
         Group all = one ? groups.getFirst() : new Group(null, null, null, null);
         String was = PredictedKind.describe(tuned), is = PredictedKind.describe(other);
         Answer answer = new Answer(was, is, all.rate, all.finalRatio, all.error, rows, groups, horizon);
@@ -186,7 +188,7 @@ public final class RatesCommand implements Runnable {
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
             out.println("next: ht train " + Next.word(file)
-                    + next.stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
+                    + once.values().stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
                     + " --out " // without it the tuned run's
                     + Next.word(Options.Out.named(file, "-" + (to == null ? "carried" : to.toLowerCase(Locale.ROOT)))));
         });
