@@ -78,6 +78,10 @@ class AnswersTest {
         assertThat(measured.get("matrices").asInt()).isEqualTo(6);
         assertThat(measured.get("effective").asDouble()).isBetween(0.01, 0.5);
         assertThat(ht.refused("predict", run, "--set steps=2")).contains("is a run");
+        assertThat(ht.fine("rates", run, "--to muonh")) // 'ht train' of the folder would continue the run
+                .contains("next: ht train " + run.resolve("config.yaml"))
+                .endsWith(" --out out/run-muonh\n");
+        assertThat(ht.refused("rates", directory, "--to muonh")).contains("is not a run");
     }
 
     /** The stated error is that of the nearest measured run, and says so where there is none. */

@@ -15,8 +15,10 @@ import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -59,7 +61,7 @@ import picocli.CommandLine.Parameters;
             "too much for Muon's."
         })
 public final class RatesCommand implements Runnable {
-    @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
+    @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates, or a run's directory.")
     private Path file;
 
     @Mixin
@@ -120,7 +122,7 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
-        Configuration tuned = Experiment.configuration(file, set.settings);
+        Configuration tuned = Experiment.at(file, set.settings);
         ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
@@ -187,7 +189,8 @@ public final class RatesCommand implements Runnable {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
-            out.println("next: ht train " + Next.word(file)
+            Path config = Files.isDirectory(file) ? file.resolve(Run.CONFIGURATION) : file;
+            out.println("next: ht train " + Next.word(config)
                     + once.values().stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
                     + " --out " // without it the tuned run's
                     + Next.word(Options.Out.named(file, "-" + (to == null ? "carried" : to.toLowerCase(Locale.ROOT)))));
