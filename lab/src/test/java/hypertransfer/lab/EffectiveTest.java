@@ -22,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Logs of runs that were made elsewhere. */
@@ -181,6 +182,24 @@ class EffectiveTest {
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
         assertThat(ht.err()).contains(message).contains("left out");
         assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
+    }
+
+    /** Of a log that is being written, or whose writer was killed, the last number was taken as it stood: 0.0 for 0.05. */
+    @ParameterizedTest
+    @ValueSource(strings = {"2,fc,2,3,0.5,0.0", "2,fc,2,3,0.5,0.", "2,fc,2,3"})
+    void aLastLineThatIsCutIsLeftOut(String cut) throws Exception {
+        String text = HEADER + "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n" + cut;
+        Path zip = Files.write(directory.resolve("cut.csv.gz"), zipped(text));
+        for (Path log : List.of(log("cut.csv", text), zip)) {
+            JsonNode answer = ht.json("effective", log);
+            assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(2);
+            assertThat(answer.get("left_out").asInt()).isEqualTo(1);
+            assertThat(ht.err()).contains(cut.length() < 9 ? "line 4: 4 cells" : "line 4: the file ends within it");
+        }
+        assertThat(ht.json("effective", log("whole.csv", text.replace(cut, "2,fc,2,3,0.5,0.4\r\n")))
+                        .at("/matrices/0/steps")
+                        .asInt())
+                .isEqualTo(3);
     }
 
     @Test
