@@ -167,6 +167,7 @@ class EffectiveTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             3,fc,x,3,0.5,0.4   | line 5, column weight_norm: 'x' is not a number
+            3,fc,2,3,0.5,x     | line 5, column decay: 'x' is not a number
             3,fc,0,3,0.5,0.4   | line 5, column weight_norm: fc has 0.0
             3,fc,NaN,3,0.5,0.4 | line 5, column weight_norm: fc has NaN
             3,fc,2,-3,0.5,0.4  | line 5, column direction_norm: fc has -3.0
@@ -182,6 +183,7 @@ class EffectiveTest {
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
         assertThat(ht.err()).contains(message).contains("left out");
         assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
+        assertThat(answer.get("left_out").asInt()).as("once").isEqualTo(1);
     }
 
     /** Of a log that is being written, or whose writer was killed, the last number was taken as it stood: 0.0 for 0.05. */

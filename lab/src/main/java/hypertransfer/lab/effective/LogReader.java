@@ -209,16 +209,19 @@ final class LogReader {
         }
         wide.forEach((matrix, numbers) -> {
             shared.forEach(numbers::putIfAbsent);
-            rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
+            if (!numbers.containsValue(null)) {
+                rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
+            }
         });
     }
 
-    private double number(long line, String column, String text) {
+    /** Null where it is none, which is told. */
+    private Double number(long line, String column, String text) {
         try {
             return Double.parseDouble(text);
         } catch (NumberFormatException e) {
             leaveOut(line, column, "'" + text + "' is not a number");
-            return Double.NaN;
+            return null;
         }
     }
 
