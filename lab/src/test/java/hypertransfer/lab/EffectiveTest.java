@@ -163,6 +163,26 @@ class EffectiveTest {
         assertThat(all.get("error").asDouble()).isLessThan(0.02);
     }
 
+    /** A warm-up of PyTorch begins at zero: the logarithm of that one rate was taken as -708, and the peak was 0.0002. */
+    @Test
+    void aRateOfZeroDoesNotCountInTheSchedule() throws Exception {
+        StringBuilder text = new StringBuilder("step,weight_norm,update_norm,rate,decay\n");
+        for (int t = 0; t < 500; t++) {
+            double rate = 0.03 * Math.min(t / 25.0, (500 - t) / 475.0);
+            text.append("%d,2,%s,%s,0.1\n".formatted(t, 2 * rate, rate));
+        }
+        text.append("500,2,0,0,0.1\n");
+        JsonNode answer = ht.json("effective", log("warm.csv", text.toString()));
+        assertThat(answer.at("/all/peak").asDouble()).isCloseTo(0.03, within(1e-3));
+        assertThat(answer.at("/all/error").asDouble()).isLessThan(0.1);
+        assertThat(answer.at("/matrices/0/implied_decay").asDouble()).isCloseTo(0.1, within(1e-3));
+        String still = "step,weight_norm,update_norm\n0,2,0\n1,2,0\n";
+        assertThat(ht.fine("effective", log("still.csv", still)))
+                .contains("one Hyperball schedule for all: all rates are zero");
+        assertThat(ht.json("effective", log("still.csv", still)).get("all").isNull())
+                .isTrue();
+    }
+
     /** Each line has its own fault, and is named; the others are answered. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
