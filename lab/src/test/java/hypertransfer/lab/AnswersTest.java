@@ -267,6 +267,10 @@ class AnswersTest {
         assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
         assertThat(ht.refused("rates", MUON, "--to lion")).contains("unknown optimizer 'lion'");
         assertThat(ht.refused("rates", MUON, "--with matrices.decya=1")).contains("unknown key");
+        for (String own : List.of("matrices.rate=0.1", "matrices.final_ratio=0.1", "matrices.groups.fc.rate=1")) {
+            assertThat(ht.refused("rates", MUON, "--with", own)) // which were left unread
+                    .contains("--with " + own + ": the rate and the final ratio are the answer");
+        }
         assertThat(ht.refused("predict", "nowhere.yaml")).contains("there is no file nowhere.yaml in ");
     }
 }

@@ -127,6 +127,12 @@ public final class RatesCommand implements Runnable {
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
         }
+        for (String setting : with) {
+            if (setting.matches("matrices\\.(.*\\.)?(rate|final_ratio) *=.*")) {
+                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; leave it away,"
+                        + " or change the tuned run's with --set");
+            }
+        }
         List<String> changes =
                 Stream.concat(optimizer().stream(), with.stream()).toList();
         Horizon law = new Horizon(
