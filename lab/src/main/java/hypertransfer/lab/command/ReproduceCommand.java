@@ -42,6 +42,7 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Option(
             names = "--preset",
+            paramLabel = "NAME",
             defaultValue = "demo",
             completionCandidates = Options.Presets.class,
             description = "The sizes, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")

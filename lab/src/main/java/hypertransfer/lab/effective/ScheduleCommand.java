@@ -41,7 +41,10 @@ public final class ScheduleCommand implements Runnable {
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
 
-    @Option(names = "--series", description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--series",
+            paramLabel = "SERIES",
+            description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
     private String series = "rate";
 
     @Option(names = "--out", paramLabel = "FILE", description = "A new file (default: RUN/schedule-SERIES.json).")
