@@ -43,7 +43,7 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
             }
             return new Hold(key, channel);
         } catch (IOException | RuntimeException | Error e) {
-            try (FileChannel opened = channel) {
+            try (FileChannel _ = channel) {
                 throw e;
             } finally {
                 HELD.remove(key);
