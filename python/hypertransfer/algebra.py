@@ -28,7 +28,8 @@ class Diverged(Refusal):
 def nearest(word: object, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` where something known is close, else all that is known."""
     names = list(known)
-    close = difflib.get_close_matches(str(word).lower(), names, 1, 0.6)
+    plain = str(word).lower().replace("+", "-plus")  # as the paper writes it
+    close = difflib.get_close_matches(plain, names, 1, 0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known are {', '.join(names)}"
 
 

@@ -245,6 +245,7 @@ def test_nothing_scales_twice():
     (dict(learning_rate=0.1), "unknown option 'learning_rate'; known are lr"),
     (dict(nesterof=True), "did you mean 'nesterov'?"),
     (dict(mode="hyper-ball"), "unknown mode 'hyper-ball'; did you mean 'hyperball'?"),
+    (dict(mode="HyperTransfer+"), "did you mean 'hypertransfer-plus'?"),
     (dict(mode=3), "unknown mode 3"),
     (dict(direction="muonn"), "did you mean 'muon'?"),
     (dict(direction="shampoo"), "unknown direction 'shampoo'; known are muon, adam"),

@@ -155,7 +155,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double stretch = Math.hypot(along, across); // |w/rC - p u|, the length that a Hyperball projects away
         double angle = StrictMath.atan2(across, along);
 
-        double nextTarget = ball ? rT : target.after(kept * rT * stretch, kept * rT * along);
+        double nextTarget = ball ? rT : after(s, target, kept * rT * stretch, kept * rT * along);
         if (carrier instanceof Hyperball) {
             if (!(stretch > 0)) {
                 throw diverged(
@@ -169,7 +169,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
         double pulled = carrier.pull(rC, u, cos), lift = lawful(s, carrier, pulled, carrier.lift(rC, u, cos));
         double keep = plainBase ? kept : 1 / (1 + p * pulled * rC / lift);
         double nominal = plainBase ? e : p * rC * keep / lift; // equations 7, 9, 19 and 27
-        double free = keep * rC * stretch, norm = carrier.after(free, keep * rC * along);
+        double free = keep * rC * stretch, norm = after(s, carrier, free, keep * rC * along);
         double scale = norm == free ? 1 : norm / free;
         return new Step(scale * keep, scale * lift * nominal, nominal, a, angle, rC, rT, next(s, norm, nextTarget));
     }
@@ -194,6 +194,17 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                             + "; a pull must be finite, and a lift finite and above zero");
         }
         return lift;
+    }
+
+    /** The norm that a space ends the step with; one that it cannot go on from is told here, where it happens. */
+    private static double after(State s, Space space, double free, double along) {
+        double norm = space.after(free, along);
+        if (free > 0 && free < Double.POSITIVE_INFINITY && !(norm > 0 && norm < Double.POSITIVE_INFINITY)) {
+            String why = space + " ends the step with the norm " + norm + " after a length of " + free + ", of which "
+                    + along + " is along the matrix; a norm must be finite and above zero";
+            throw along > 0 ? refuse(s, why) : diverged(s, why + ": lower the learning rate");
+        }
+        return norm;
     }
 
     private double ratio(State s, double above, double below) {

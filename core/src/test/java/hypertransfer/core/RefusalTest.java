@@ -72,6 +72,28 @@ class RefusalTest {
         }
     }
 
+    /** A norm of zero was told at the next step, or taken for a start from zero; one that is no number for too high a rate. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
+    void aNormThatASpaceCannotGoOnFrom(double norm) {
+        record Own(double decay, double norm) implements Space {
+            @Override
+            public double after(double free, double along) {
+                return norm;
+            }
+        }
+        Space own = new Own(0.1, norm);
+        for (Transfer transfer : new Transfer[] {
+            Transfer.plain(own),
+            new Transfer(own, new Hyperball(), GradientRule.RESCALED),
+            new Transfer(new Base(0.1), own, GradientRule.RESCALED)
+        }) {
+            refused(transfer, READING, 0.02, own + " ends the step with the norm " + norm, "finite and above zero");
+        }
+        Reading beyondTheOrigin = new Reading(2, 3, 6);
+        diverged(Transfer.plain(own), beyondTheOrigin, 1, "with the norm " + norm, "lower the learning rate");
+    }
+
     @ParameterizedTest
     @EnumSource(Mode.class)
     void badRates(Mode mode) {

@@ -214,11 +214,12 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      * Saves all that the optimizer remembers: written beside the file and renamed, so that a crash leaves either the
      * old file or the new one. The model's parameters are the model's to save, at the same moment.
      *
-     * @param file where to; a file that is there is replaced
+     * @param file where to; a file that is there is replaced, a folder that is not there is made
      * @throws IOException if it cannot be written; what was there is still there
      */
     public void save(Path file) throws IOException {
         started();
+        Files.createDirectories(file.toAbsolutePath().getParent());
         Path beside = file.resolveSibling(file.getFileName() + ".part");
         try {
             try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(beside))) {

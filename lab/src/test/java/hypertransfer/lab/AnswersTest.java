@@ -78,6 +78,10 @@ class AnswersTest {
         assertThat(measured.get("matrices").asInt()).isEqualTo(6);
         assertThat(measured.get("effective").asDouble()).isBetween(0.01, 0.5);
         assertThat(ht.refused("predict", run, "--set steps=2")).contains("is a run");
+        assertThat(ht.fine("rates", run, "--to muonh")) // 'ht train' of the folder would continue the run
+                .contains("next: ht train " + run.resolve("config.yaml"))
+                .endsWith(" --out out/run-muonh\n");
+        assertThat(ht.refused("rates", directory, "--to muonh")).contains("is not a run");
     }
 
     /** The stated error is that of the nearest measured run, and says so where there is none. */
@@ -252,6 +256,8 @@ class AnswersTest {
         assertThat(m2.get("final_ratio").asDouble()).isCloseTo(0.1, within(0.02));
         assertThat(ht.fine("rates", MUON, TUNED_M2, "--to muonh"))
                 .contains("next: ht train " + MUON, "--set matrices.mode=hyperball")
+                .containsOnlyOnce("--set matrices.rate=") // which was there twice
+                .containsOnlyOnce("--set matrices.final_ratio=")
                 .endsWith(" --out out/muon-muonh\n");
     }
 
@@ -261,6 +267,10 @@ class AnswersTest {
         assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
         assertThat(ht.refused("rates", MUON, "--to lion")).contains("unknown optimizer 'lion'");
         assertThat(ht.refused("rates", MUON, "--with matrices.decya=1")).contains("unknown key");
+        for (String own : List.of("matrices.rate=0.1", "matrices.final_ratio=0.1", "matrices.groups.fc.rate=1")) {
+            assertThat(ht.refused("rates", MUON, "--with", own)) // which were left unread
+                    .contains("--with " + own + ": the rate and the final ratio are the answer");
+        }
         assertThat(ht.refused("predict", "nowhere.yaml")).contains("there is no file nowhere.yaml in ");
     }
 }

@@ -107,7 +107,8 @@ class EdgesTest {
             String experiment = command.replace("%", "../runs/exp1.yaml");
             assertThat(ht.refused(experiment)).contains("exp1.yaml is an experiment; run it with: ht reproduce exp1");
         }
-        assertThat(ht.refused("rates", dir, "--to muonh")).contains(" is a directory; give a configuration, such as ");
+        assertThat(ht.refused("sweep", dir, "--grid rate=1"))
+                .contains(" is a directory; give a configuration, such as ");
     }
 
     @Test

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Logs of runs that were made elsewhere. */
@@ -162,10 +163,31 @@ class EffectiveTest {
         assertThat(all.get("error").asDouble()).isLessThan(0.02);
     }
 
+    /** A warm-up of PyTorch begins at zero: the logarithm of that one rate was taken as -708, and the peak was 0.0002. */
+    @Test
+    void aRateOfZeroDoesNotCountInTheSchedule() throws Exception {
+        StringBuilder text = new StringBuilder("step,weight_norm,update_norm,rate,decay\n");
+        for (int t = 0; t < 500; t++) {
+            double rate = 0.03 * Math.min(t / 25.0, (500 - t) / 475.0);
+            text.append("%d,2,%s,%s,0.1\n".formatted(t, 2 * rate, rate));
+        }
+        text.append("500,2,0,0,0.1\n");
+        JsonNode answer = ht.json("effective", log("warm.csv", text.toString()));
+        assertThat(answer.at("/all/peak").asDouble()).isCloseTo(0.03, within(1e-3));
+        assertThat(answer.at("/all/error").asDouble()).isLessThan(0.1);
+        assertThat(answer.at("/matrices/0/implied_decay").asDouble()).isCloseTo(0.1, within(1e-3));
+        String still = "step,weight_norm,update_norm\n0,2,0\n1,2,0\n";
+        assertThat(ht.fine("effective", log("still.csv", still)))
+                .contains("one Hyperball schedule for all: all rates are zero");
+        assertThat(ht.json("effective", log("still.csv", still)).get("all").isNull())
+                .isTrue();
+    }
+
     /** Each line has its own fault, and is named; the others are answered. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             3,fc,x,3,0.5,0.4   | line 5, column weight_norm: 'x' is not a number
+            3,fc,2,3,0.5,x     | line 5, column decay: 'x' is not a number
             3,fc,0,3,0.5,0.4   | line 5, column weight_norm: fc has 0.0
             3,fc,NaN,3,0.5,0.4 | line 5, column weight_norm: fc has NaN
             3,fc,2,-3,0.5,0.4  | line 5, column direction_norm: fc has -3.0
@@ -181,6 +203,25 @@ class EffectiveTest {
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
         assertThat(ht.err()).contains(message).contains("left out");
         assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
+        assertThat(answer.get("left_out").asInt()).as("once").isEqualTo(1);
+    }
+
+    /** Of a log that is being written, or whose writer was killed, the last number was taken as it stood: 0.0 for 0.05. */
+    @ParameterizedTest
+    @ValueSource(strings = {"2,fc,2,3,0.5,0.0", "2,fc,2,3,0.5,0.", "2,fc,2,3"})
+    void aLastLineThatIsCutIsLeftOut(String cut) throws Exception {
+        String text = HEADER + "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n" + cut;
+        Path zip = Files.write(directory.resolve("cut.csv.gz"), zipped(text));
+        for (Path log : List.of(log("cut.csv", text), zip)) {
+            JsonNode answer = ht.json("effective", log);
+            assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(2);
+            assertThat(answer.get("left_out").asInt()).isEqualTo(1);
+            assertThat(ht.err()).contains(cut.length() < 9 ? "line 4: 4 cells" : "line 4: the file ends within it");
+        }
+        assertThat(ht.json("effective", log("whole.csv", text.replace(cut, "2,fc,2,3,0.5,0.4\r\n")))
+                        .at("/matrices/0/steps")
+                        .asInt())
+                .isEqualTo(3);
     }
 
     @Test

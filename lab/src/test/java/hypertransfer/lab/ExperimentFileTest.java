@@ -44,6 +44,9 @@ class ExperimentFileTest {
             {a: {follows: b, settings: []}}     | run a needs run b, which must stand above it
             {a: {settings: steps=5}}            | runs.a.settings:
             {a: {settings: [[steps=5]]}}        | is not an experiment
+            # these named neither the file nor the run, and the first one --set
+            {a: {}, b: {settings: [matrices.rat=1]}} | mine.yaml: runs.b.settings: unknown key 'matrices.rat'; the nearest is
+            {a: {}, b: {settings: [matrices.rate=-1]}} | mine.yaml: run b: matrices
             """)
     void runs(String runs, String problem) throws Exception {
         assertThat(refused("title: t\nsettings: []\npresets: {}\nruns: " + runs + "\n"))
@@ -81,10 +84,10 @@ class ExperimentFileTest {
     /** An empty grid was a bug, other faults were said after the points before them were trained, or never. */
     @ParameterizedTest
     @CsvSource(delimiter = ';', textBlock = """
-            {a: {settings: [matrices.rate=|]}}              ;                        ; run a has the grid matrices.rate=|; each
+            {a: {settings: [matrices.rate=|]}}              ;                        ; mine.yaml: run a has the grid matrices.rate=|; each
             {a: {settings: [matrices.rate=0.01||0.02]}}     ;                        ; run a has the grid matrices.rate=0.01||0.02
             {a: {settings: [matrices.rate=0.01|0.01]}}      ;                        ; run a has the grid matrices.rate=0.01|0.01
-            {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; rate is -1
+            {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; mine.yaml: run b: matrices: schedule's peak rate is -1
             {a: {settings: [matrices.rate=0.02|0.04]}, a-0.04: {}} ;                 ; runs a and a-0.04 would both be trained in
             {a: {settings: [matrices.rate=0.02|0.04]}}      ; --set matrices.rate=0.1 ; every point of run a
             {a: {}}                                         ; --seeds 2 --set seed=7 ; --set seed is for one seed, and here are 2

@@ -91,6 +91,7 @@ class MainTest {
             CommandSpec spec = all.get(i).getCommandSpec();
             String help = all.get(i).getUsageMessage();
             assertThat(help.lines()).as(spec.qualifiedName()).allMatch(line -> line.length() <= 80);
+            assertThat(help).as("the name of a field of the code").doesNotContain("=<");
             assertThat(help.lines().toList())
                     .as(spec.qualifiedName())
                     .containsAll(List.of(spec.usageMessage().footer()).stream()

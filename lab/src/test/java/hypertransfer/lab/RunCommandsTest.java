@@ -281,6 +281,22 @@ class RunCommandsTest {
         assertThat(ht.err()).contains("warning: ", "matrices.jsonl has 1 damaged line (line 1 has 5 numbers");
     }
 
+    /** Of a run that is not finished the mean rate was held against another's, and 'ht fair' recommended; NaN was printed. */
+    @Test
+    void aRunThatIsNotFinishedIsCompared() throws IOException {
+        Path whole = train("whole", "steps=20"), fast = train("fast", "steps=20", "matrices.rate=0.2");
+        assertThat(ht.fine("compare", whole, fast)).contains("they compare rates, not optimizers");
+        Path part = train("part", "steps=20");
+        Path matrices = part.resolve("matrices.jsonl");
+        Files.write(matrices, Files.readAllLines(matrices).subList(0, 3));
+        Files.delete(part.resolve("state.json"));
+        assertThat(ht.fine("compare", whole, part))
+                .contains("part - whole: +0.00000")
+                .doesNotContain("-fold");
+        Files.delete(matrices);
+        assertThat(ht.fine("compare", whole, part)).doesNotContain("NaN").contains("effective rates unknown");
+    }
+
     /** Ended as bugs: an index out of bounds, and an element that is not there. */
     @Test
     void aScheduleOfADamagedRun() throws IOException {
@@ -288,7 +304,8 @@ class RunCommandsTest {
         String good = Files.readString(matrices);
         Files.writeString(matrices, good.replaceFirst("\"norm\":\\[[^,]*,", "\"norm\":["));
         assertThat(ht.run("schedule", run, "--out", dir.resolve("a.json"))).isEqualTo(2);
-        assertThat(ht.err()).contains("matrices.jsonl has 1 damaged line", "up to step -1 of 2");
+        assertThat(ht.err())
+                .contains("matrices.jsonl has 1 damaged line", "has logged no matrices at step 0; a schedule");
         Files.writeString(matrices, good);
         Files.writeString(run.resolve("provenance.json"), "{}");
         assertThat(ht.refused("schedule", run, "--out", dir.resolve("a.json"))).contains("provenance.json");

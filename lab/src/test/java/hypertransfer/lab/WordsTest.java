@@ -31,6 +31,31 @@ class WordsTest {
         assertThat(ht.refused("train", file, "--set", given + "=1")).contains("the nearest is '" + nearest + "'");
     }
 
+    /** Each was told of --set, and of the nearest key however far it was. */
+    @ParameterizedTest
+    @CsvSource({
+        "train,--set,foo=1",
+        "rates,--with,foo=1",
+        "sweep,--grid,'foo=1,2'",
+        "sweep,--grid,'model.zzzzzz=1,2'",
+        "train,--set,matrices.groups.fc.quux=1"
+    })
+    void anUnknownKeyIsToldOfTheOptionThatGaveIt(String command, String option, String given) {
+        String key = given.replaceFirst("=.*", "");
+        boolean group = key.contains("groups");
+        assertThat(ht.refused(command, file, option, given))
+                .startsWith(group ? "ht: matrices.groups.fc" : "ht: " + option + ": ")
+                .endsWith("unknown key '" + (group ? "quux" : key) + "'; 'ht presets --keys' prints every key");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rates,--with,foo", "train,--set,foo"})
+    void noKeyAndNoValue(String command, String option, String given) {
+        assertThat(ht.refused(command, file, option, given))
+                .isEqualTo("ht: " + option + " takes key=value, such as " + option
+                        + " matrices.rate=0.02; it was given 'foo'");
+    }
+
     @Test
     void aWholeNumberWithAnExponent() {
         assertThat(ht.fine("train", file, "--set steps=1e0 --out", dir.resolve("run")))

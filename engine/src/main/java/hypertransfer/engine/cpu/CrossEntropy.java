@@ -29,7 +29,7 @@ final class CrossEntropy {
         this.pool = pool;
         this.dims = dims;
         width = (dims.V() + 31) / 32 * 32;
-        rows = (int) Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
+        rows = Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
         logits = storage.declare(Role.SCRATCH, "head.logits", rows, width);
         scaled = storage.declare(Role.SCRATCH, "head.scaled", rows, dims.C());
         sums = storage.declare(Role.SCRATCH, "head.sums", rows, 1);

@@ -243,7 +243,7 @@ public final class CudaEngine implements Engine {
         }
         try (device;
                 blas;
-                CudaMotion used = motion) { // whatever fails, all are closed
+                CudaMotion _ = motion) { // whatever fails, all are closed
             device.synchronize();
         }
     }

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 
 /** One process without others. */
-public final class Alone implements Ranks {
+public record Alone() implements Ranks {
     @Override
     public int rank() {
         return 0;

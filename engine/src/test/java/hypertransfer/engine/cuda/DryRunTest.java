@@ -235,6 +235,7 @@ class DryRunTest {
     }
 
     @Test
+    @SuppressWarnings("try") // closing again does nothing
     void theFallbackOfAttentionIsNamed() {
         Dims window = new Dims(1, 12, 64, 64, 64, 1, 256, 5);
         try (CudaEngine engine = engine(window, Precision.BF16);
@@ -243,7 +244,7 @@ class DryRunTest {
             assertThat(all.remark()).isEmpty();
             all.commit();
             all.close();
-        } // closing again does nothing
+        }
         assertThat(card.held()).isEmpty();
     }
 

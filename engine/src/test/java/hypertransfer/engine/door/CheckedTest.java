@@ -337,6 +337,7 @@ class CheckedTest {
 
     @ParameterizedTest
     @EnumSource
+    @SuppressWarnings("try") // it is closed, and read after that
     void callsAtAWrongTime(Kind kind) {
         try (Engine engine = kind.open()) {
             Tensor x = engine.tensor(Role.STATE, "x", 5, 4);

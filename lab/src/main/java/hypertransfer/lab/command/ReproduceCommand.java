@@ -5,6 +5,9 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.experiment.Plan;
+import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -39,6 +42,7 @@ public final class ReproduceCommand implements Callable<Integer> {
 
     @Option(
             names = "--preset",
+            paramLabel = "NAME",
             defaultValue = "demo",
             completionCandidates = Options.Presets.class,
             description = "The sizes, one of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
@@ -80,6 +84,8 @@ public final class ReproduceCommand implements Callable<Integer> {
             throw new Refusal("--set seed is for one seed, and here are " + count + " (" + FIRST_SEED + ", "
                     + (FIRST_SEED + 1) + ", ...); leave it away, or take --seeds 1");
         }
+        ConfigurationFile.check("--set", set.settings);
+        Configuration.in(name, () -> new Plan(experiment, preset, set.settings, to, to, json.words()).checked());
         return Standings.train(experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
     }
 }

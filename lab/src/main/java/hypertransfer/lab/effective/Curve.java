@@ -12,6 +12,7 @@ final class Curve {
     /**
      * A stretch of steps: sums, to be merged.
      *
+     * @param rows how many have a rate above zero
      * @param grown what updates added to the squared norm, where the next step is there to tell
      * @param taken the part of the squared norm that decay took in the same steps
      */
@@ -61,8 +62,11 @@ final class Curve {
             double grown = norm * norm - lastKept * lastKept * lastNorm * lastNorm;
             stretches.add(rows - 1, new Stretch(step, 0, 0, 0, grown, 1 - lastKept * lastKept));
         }
-        double log = Math.log(Math.max(effective, Double.MIN_NORMAL));
-        stretches.add(rows, new Stretch(step, 1, log, impliedDecay, 0, 0));
+        stretches.add( // a rate of zero has no logarithm
+                rows,
+                effective == 0
+                        ? new Stretch(step, 0, 0, 0, 0, 0)
+                        : new Stretch(step, 1, Math.log(effective), impliedDecay, 0, 0));
         if (effective > peak) {
             peak = effective;
             peakStep = step;
@@ -77,6 +81,7 @@ final class Curve {
     /** The points of the curve: step and effective rate, a geometric mean over a stretch. */
     List<Fit.Point> points() {
         return stretches.all().stream()
+                .filter(s -> s.rows > 0)
                 .map(s -> new Fit.Point(s.step + (s.rows - 1) * Math.max(1, stride) / 2.0, s.logEffective / s.rows))
                 .toList();
     }
@@ -96,7 +101,8 @@ final class Curve {
                 .reduce(Stretch::and)
                 .orElseThrow();
         Double rest = end.taken > 0 && end.grown > 0 ? Math.sqrt(end.grown / end.taken) : null;
-        Double decay = Double.isNaN(end.impliedDecay) ? null : (Double) (end.impliedDecay / end.rows);
+        double implied = end.impliedDecay / end.rows;
+        Double decay = Double.isNaN(implied) ? null : (Double) implied;
         double ratio = peak == 0 ? 0 : lastEffective / peak;
         Fit fit = Fit.of(List.of(points()), horizon(), List.of(peakStep));
         return new Effective.Summary(

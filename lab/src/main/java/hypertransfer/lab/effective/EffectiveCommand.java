@@ -82,12 +82,12 @@ public final class EffectiveCommand implements Runnable {
                 .column("end eff.", "%10.4g", Effective.Summary::endEffective)
                 .column("end/peak", "%9.4g", Effective.Summary::endToPeak)
                 .column("implied", "%9.4g", Effective.Summary::impliedDecay)
-                .column("as a Hyperball's schedule", "%s", m -> m.hyperball().text())
+                .column("as a Hyperball's schedule", "%s", m -> Fit.text(m.hyperball()))
                 .print(out, answer.matrices());
         out.printf(
                 "mean end/peak %.4f%n",
                 answer.matrices().stream().collect(averagingDouble(Effective.Summary::endToPeak)));
-        out.println("one Hyperball schedule for all: " + answer.all().text());
+        out.println("one Hyperball schedule for all: " + Fit.text(answer.all()));
         answer.notes().forEach(note -> out.println("note: " + note));
         if (csv != null) {
             out.println("every row is in " + csv);

@@ -20,11 +20,13 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
     record Point(double step, double logRate) {}
 
     /**
+     * The best of all shapes; null where there is no point, because all rates are zero.
+     *
      * @param horizon the number of steps
      * @param peaks the steps with the largest rates: where warm-ups may have ended
      */
     static Fit of(List<List<Point>> curves, long horizon, List<Long> peaks) {
-        int steps = (int) Math.clamp(horizon, 1, Integer.MAX_VALUE);
+        int steps = Math.clamp(horizon, 1, Integer.MAX_VALUE);
         List<Point> points = new ArrayList<>();
         for (List<Point> curve : curves) {
             int every = Math.max(1, curve.size() * curves.size() / (MOST * Math.min(4, curves.size())));
@@ -35,7 +37,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
         TreeSet<Double> warmups = new TreeSet<>(List.of(0.0, 0.01, 0.02, 0.05, 0.1));
         peaks.stream().limit(4).forEach(p -> warmups.add(Math.min(0.9, (p + 1.0) / steps)));
         Fit best = null;
-        for (String shape : SHAPES) {
+        for (String shape : points.isEmpty() ? List.<String>of() : SHAPES) {
             for (double warmup : warmups) {
                 double from = 0, to = shape.equals("constant") ? 0 : 1;
                 for (double step = 0.05; step > 5e-4; step /= 8) { // finer around the best
@@ -68,10 +70,12 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
         return new Fit(shape, Math.exp(mean), warmup, ratio, error);
     }
 
-    String text() {
-        return String.format(
-                "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
-                shape, peak, warmup, finalRatio, 100 * error);
+    static String text(Fit fit) {
+        return fit == null
+                ? "all rates are zero"
+                : String.format(
+                        "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
+                        fit.shape, fit.peak, fit.warmup, fit.finalRatio, 100 * fit.error);
     }
 
     private static double between(Shaped schedule, double step) {

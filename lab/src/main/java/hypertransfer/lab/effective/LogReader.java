@@ -8,11 +8,13 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -41,6 +43,7 @@ final class LogReader {
 
     private final Path file;
     private Consumer<Row> rows;
+    private char last; // that was read
 
     /** The names of the columns that were met, without their matrices. */
     final Set<String> columns = new LinkedHashSet<>();
@@ -105,7 +108,15 @@ final class LogReader {
         boolean zipped = in.read() == 0x1f && in.read() == 0x8b;
         in.reset();
         InputStream plain = zipped ? new GZIPInputStream(in, 1 << 16) : in;
-        return new BufferedReader(new InputStreamReader(plain, StandardCharsets.UTF_8), 1 << 16);
+        Reader text = new InputStreamReader(plain, StandardCharsets.UTF_8) {
+            @Override
+            public int read(char[] to, int from, int length) throws IOException {
+                int count = super.read(to, from, length);
+                last = count > 0 ? to[from + count - 1] : last;
+                return count;
+            }
+        };
+        return new BufferedReader(text, 1 << 16);
     }
 
     private void csv(String header, BufferedReader in) throws IOException {
@@ -128,12 +139,15 @@ final class LogReader {
                 .setHeader(names.toArray(String[]::new))
                 .setAllowMissingColumnNames(true)
                 .get();
-        for (CSVRecord cells : named.parse(in)) {
+        for (Iterator<CSVRecord> all = named.parse(in).iterator(); all.hasNext(); ) {
+            CSVRecord cells = all.next();
             long line = 1 + cells.getParser().getCurrentLineNumber();
-            if (cells.isConsistent()) {
-                spread(line, cells.toMap());
-            } else {
+            if (!cells.isConsistent()) {
                 leaveOut(line, "", cells.size() + " cells instead of " + names.size());
+            } else if (!all.hasNext() && last != '\n' && last != '\r') {
+                leaveOut(line, "", "the file ends within it; if it is whole, put a newline behind it");
+            } else {
+                spread(line, cells.toMap());
             }
         }
     }
@@ -195,16 +209,19 @@ final class LogReader {
         }
         wide.forEach((matrix, numbers) -> {
             shared.forEach(numbers::putIfAbsent);
-            rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
+            if (!numbers.containsValue(null)) {
+                rows.accept(new Row(line, (long) Double.parseDouble(step), matrix, numbers));
+            }
         });
     }
 
-    private double number(long line, String column, String text) {
+    /** Null where it is none, which is told. */
+    private Double number(long line, String column, String text) {
         try {
             return Double.parseDouble(text);
         } catch (NumberFormatException e) {
             leaveOut(line, column, "'" + text + "' is not a number");
-            return Double.NaN;
+            return null;
         }
     }
 

@@ -41,7 +41,10 @@ public final class ScheduleCommand implements Runnable {
     @Parameters(paramLabel = "RUN", description = "A finished run; steps between logged ones are interpolated.")
     private Path run;
 
-    @Option(names = "--series", description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
+    @Option(
+            names = "--series",
+            paramLabel = "SERIES",
+            description = "rate, effective or replay (default: ${DEFAULT-VALUE}).")
     private String series = "rate";
 
     @Option(names = "--out", paramLabel = "FILE", description = "A new file (default: RUN/schedule-SERIES.json).")
@@ -58,11 +61,7 @@ public final class ScheduleCommand implements Runnable {
      *
      * @param shape the nearest named schedule; null where all rates are zero
      */
-    record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {
-        String nearest() {
-            return shape == null ? "all rates are zero" : shape.text();
-        }
-    }
+    record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {}
 
     /**
      * The JSON line.
@@ -92,7 +91,7 @@ public final class ScheduleCommand implements Runnable {
             double peak = Collections.max(rates), end = rates.getLast();
             int step = rates.indexOf(peak);
             List<Fit.Point> curve = points(rates);
-            Fit fit = curve.isEmpty() ? null : Fit.of(List.of(curve), rates.size(), List.of((long) step));
+            Fit fit = Fit.of(List.of(curve), rates.size(), List.of((long) step));
             matrices.add(new Summary(name, peak, step, end, peak == 0 ? 0 : end / peak, fit));
             if (!curve.isEmpty()) {
                 curves.add(curve);
@@ -100,7 +99,7 @@ public final class ScheduleCommand implements Runnable {
         });
         List<Long> peaks =
                 matrices.stream().map(m -> (long) m.peakStep).distinct().toList();
-        Fit all = curves.isEmpty() ? null : Fit.of(curves, recorded.steps(), peaks);
+        Fit all = Fit.of(curves, recorded.steps(), peaks);
         return new Answer(to.toString(), recorded.series(), recorded.steps(), recorded.logged(), matrices, all);
     }
 
@@ -123,11 +122,9 @@ public final class ScheduleCommand implements Runnable {
                 .column("step", "%6d", Summary::peakStep)
                 .column("end", "%10.4g", Summary::end)
                 .column("end/peak", "%9.4g", Summary::endToPeak)
-                .column("nearest named schedule", "%s", Summary::nearest)
+                .column("nearest named schedule", "%s", m -> Fit.text(m.shape))
                 .print(print, answer.matrices);
-        if (answer.all != null) {
-            print.println("one schedule for all: " + answer.all.text());
-        }
+        print.println("one schedule for all: " + Fit.text(answer.all));
         if (replays) {
             print.println("with weight decays for every step; below zero they make a matrix longer");
         }

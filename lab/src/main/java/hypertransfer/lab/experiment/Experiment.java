@@ -258,6 +258,7 @@ public record Experiment(
             for (String text : settings) {
                 that(text != null && text.indexOf('=') > 0, key + " holds '" + text + "', which is not key=value");
             }
+            ConfigurationFile.check(file + ": " + key, settings);
         }
     }
 

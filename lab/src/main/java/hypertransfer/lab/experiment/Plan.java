@@ -102,6 +102,16 @@ public record Plan(
                 run, folder, values.entrySet().stream().map(Object::toString).toList(), grid);
     }
 
+    /** Says what cannot be trained before anything is. */
+    public Plan checked() {
+        points.forEach((run, all) -> {
+            if (needs(run).findAny().isEmpty()) {
+                all.forEach(this::configuration);
+            }
+        });
+        return this;
+    }
+
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
      * directory.
@@ -118,11 +128,7 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        points.forEach((run, all) -> { // what cannot be trained is said before anything is
-            if (needs(run).findAny().isEmpty()) {
-                all.forEach(this::configuration);
-            }
-        });
+        checked();
         if (points.values().stream().allMatch(all -> all.size() == 1)) {
             return train(points.keySet(), stop);
         }
@@ -311,9 +317,11 @@ public record Plan(
         if (member.recordedOf() != null) {
             all.add(ConfigurationFile.text("matrices.recorded", recorded(member).toString()));
         }
-        Configuration c = member.origin() == null
-                ? ConfigurationFile.of(all.toArray(String[]::new))
-                : Experiment.at(origin(member), all);
+        Configuration c = Configuration.in(
+                "run " + point.run,
+                () -> member.origin() == null
+                        ? ConfigurationFile.of(all.toArray(String[]::new))
+                        : Experiment.at(origin(member), all));
         if (member.ratioOf() == null) {
             return c;
         }

@@ -117,7 +117,10 @@ public final class Sweep {
             throw new Refusal("--grid " + text + " has a value twice; name each value once");
         }
         boolean ofMatrices = ConfigurationFile.known("matrices." + key) && !ConfigurationFile.known(key);
-        grid.put(key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key, values);
+        String whole = key.equals("adam_rate") ? "adamw.rate" : ofMatrices ? "matrices." + key : key;
+        ConfigurationFile.check(
+                "--grid", values.stream().map(value -> whole + "=" + value).toList());
+        grid.put(whole, values);
     }
 
     private static Stream<String> pairs(Map<String, String> values) {

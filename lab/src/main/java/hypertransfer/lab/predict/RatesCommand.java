@@ -15,8 +15,10 @@ import hypertransfer.prediction.Translation;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Outline;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -59,7 +61,7 @@ import picocli.CommandLine.Parameters;
             "too much for Muon's."
         })
 public final class RatesCommand implements Runnable {
-    @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates.")
+    @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates, or a run's directory.")
     private Path file;
 
     @Mixin
@@ -120,9 +122,16 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
-        Configuration tuned = Experiment.configuration(file, set.settings);
+        Configuration tuned = Experiment.at(file, set.settings);
+        ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
             throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
+        }
+        for (String setting : with) {
+            if (setting.matches("matrices\\.(.*\\.)?(rate|final_ratio) *=.*")) {
+                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; leave it away,"
+                        + " or change the tuned run's with --set");
+            }
         }
         List<String> changes =
                 Stream.concat(optimizer().stream(), with.stream()).toList();
@@ -158,6 +167,8 @@ public final class RatesCommand implements Runnable {
             next.add("%srate=%.4g".formatted(key, rate));
             next.add("%sfinal_ratio=%.4f".formatted(key, finalRatio));
         }
+        Map<String, String> once = new LinkedHashMap<>(); // of a key its last value
+        next.forEach(setting -> once.put(setting.split("=")[0].strip(), setting));
         Group all = one ? groups.getFirst() : new Group(null, null, null, null);
         String was = PredictedKind.describe(tuned), is = PredictedKind.describe(other);
         Answer answer = new Answer(was, is, all.rate, all.finalRatio, all.error, rows, groups, horizon);
@@ -184,8 +195,9 @@ public final class RatesCommand implements Runnable {
                 out.println(
                         "another direction at the same effective rates: a place to start a search, not a tuned rate");
             }
-            out.println("next: ht train " + Next.word(file)
-                    + next.stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
+            Path config = Files.isDirectory(file) ? file.resolve(Run.CONFIGURATION) : file;
+            out.println("next: ht train " + Next.word(config)
+                    + once.values().stream().map(s -> " --set " + Next.word(s)).collect(Collectors.joining())
                     + " --out " // without it the tuned run's
                     + Next.word(Options.Out.named(file, "-" + (to == null ? "carried" : to.toLowerCase(Locale.ROOT)))));
         });

@@ -20,7 +20,7 @@ public final class Table<T> {
     private record Column<T>(String head, String format, Function<T, ?> value, Function<String, Ink> ink) {
         String cell(T row) {
             Object found = value.apply(row);
-            return found == null ? "-" : format.formatted(found);
+            return found == null || found.equals(Double.NaN) ? "-" : format.formatted(found);
         }
 
         String padded(String cell, int width) {
@@ -30,7 +30,7 @@ public final class Table<T> {
 
     private final List<Column<T>> columns = new ArrayList<>();
 
-    /** Adds a column; a value that is null is a dash. */
+    /** Adds a column; a value that is null or no number is a dash. */
     public Table<T> column(String head, String format, Function<T, ?> value) {
         columns.add(new Column<>(head, format, value, null));
         return this;

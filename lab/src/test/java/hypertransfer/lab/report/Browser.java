@@ -55,9 +55,9 @@ final class Browser implements AutoCloseable {
     }
 
     /** Starting one takes seconds; it ends with this process. */
-    private static synchronized String port() throws Exception {
+    private static synchronized void start() throws Exception {
         if (port != null) {
-            return port;
+            return;
         }
         Path profile = Files.createTempDirectory("chromium");
         List<String> command = new ArrayList<>(List.of(installed().orElseThrow().toString()));
@@ -78,12 +78,12 @@ final class Browser implements AutoCloseable {
         Path file = profile.resolve("DevToolsActivePort");
         waitFor("its port", () -> Files.exists(file) && Files.readAllLines(file).size() > 1);
         port = Files.readAllLines(file).getFirst();
-        return port;
     }
 
     /** Ends a test where none is installed. */
     Browser() throws Exception {
         Assumptions.assumeTrue(installed().isPresent(), "no Chromium is installed, so no browser opened the page");
+        start();
         JsonNode tab = JSON.readTree(ask("new?about:blank"));
         id = tab.path("id").asString();
         socket = http.newWebSocketBuilder()
@@ -94,12 +94,12 @@ final class Browser implements AutoCloseable {
         }
     }
 
-    private String ask(String what) throws Exception {
-        URI address = URI.create("http://127.0.0.1:" + port() + "/json/" + what);
+    private String ask(String what) {
+        URI address = URI.create("http://127.0.0.1:" + port + "/json/" + what);
         HttpRequest request = HttpRequest.newBuilder(address)
                 .PUT(HttpRequest.BodyPublishers.noBody())
                 .build();
-        return http.send(request, BodyHandlers.ofString()).body();
+        return http.sendAsync(request, BodyHandlers.ofString()).join().body();
     }
 
     /** What the page wrote to the console, threw, or failed to load. */
@@ -209,7 +209,7 @@ final class Browser implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() {
         socket.abort();
         ask("close/" + id);
         http.close();

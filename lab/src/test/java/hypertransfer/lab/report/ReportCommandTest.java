@@ -78,7 +78,7 @@ class ReportCommandTest {
     void aRunStillBeingWrittenIsShownAsSuch() throws IOException {
         SyntheticRun run =
                 new SyntheticRun(folder.resolve("muon"), 0, "steps=20").begin().append(3, 1);
-        try (RunLock lock = RunLock.open(run.directory)) {
+        try (RunLock _ = RunLock.open(run.directory)) {
             write(folder);
             assertThat(folder.resolve("report.html")).content().contains("\"state\":\"running\"");
         }

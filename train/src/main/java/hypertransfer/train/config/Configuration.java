@@ -268,8 +268,8 @@ public record Configuration(
         return stopAbove > 0 ? stopAbove : 2 * Math.log(model.vocab);
     }
 
-    /** Says which group of keys a value was refused in. */
-    static <T> T in(String group, Supplier<T> value) {
+    /** Says which group of keys, or what else, a value was refused in. */
+    public static <T> T in(String group, Supplier<T> value) {
         try {
             return value.get();
         } catch (Refusal | EngineException e) {

@@ -53,6 +53,12 @@ public final class ConfigurationFile {
         return key + "=" + JsonMapper.shared().writeValueAsString(value); // which is YAML too
     }
 
+    /** Refuses settings whose keys there are not, or that are no settings, in the name of what they were given by. */
+    public static void check(String source, List<String> settings) {
+        Tree tree = new Tree(YAML);
+        settings.forEach(setting -> tree.set(source, setting));
+    }
+
     /** Settings only, over the defaults. */
     public static Configuration of(String... settings) {
         return resolve("settings", YAML.createObjectNode(), List.of(settings));
@@ -108,7 +114,7 @@ public final class ConfigurationFile {
 
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
         Tree tree = new Tree(YAML).lay(source, keys(source, file));
-        settings.forEach(tree::set);
+        settings.forEach(setting -> tree.set("--set", setting));
         return read(tree.complete(), Configuration.class, source, "").check();
     }
 

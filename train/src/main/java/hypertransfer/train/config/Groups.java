@@ -60,8 +60,8 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
                             + key + ", which holds for all hidden matrices");
                 }
                 if (!known.contains(key)) {
-                    throw new Refusal(KEY + "." + text + " has the unknown key '" + key + "'; the nearest is '"
-                            + Nearest.key(key, known) + "'");
+                    throw new Refusal(
+                            KEY + "." + text + " has the unknown key '" + key + "'; " + Nearest.key(key, known));
                 }
             }
             betas(text);

@@ -20,25 +20,29 @@ public final class Nearest {
     /** The known word with the fewest typing mistakes; none where one letter in three would have to be wrong. */
     public static Optional<String> of(String word, Collection<String> known) {
         return known.stream()
-                .filter(candidate -> mistakes(word, candidate) <= Math.max(1, word.length() / 3))
+                .filter(candidate -> near(word, candidate))
                 .min(Comparator.comparingInt(candidate -> mistakes(word, candidate)));
     }
 
+    private static boolean near(String word, String candidate) {
+        return mistakes(word, candidate) <= Math.max(1, word.length() / 3);
+    }
+
     /**
-     * Of a configuration's keys, however far it is. The last parts count too, so that 'rate' finds 'matrices.rate', which comes
-     * before that of any other group.
+     * The end of a refusal: of a configuration's keys the nearest. The last parts count too, so that 'rate' finds
+     * 'matrices.rate', which comes before that of any other group.
      */
     static String key(String key, Collection<String> keys) {
         String ours = ELSEWHERE.get(last(key)), inGroup = ours == null ? null : key.replace(last(key), last(ours));
-        if (ours != null) {
-            return keys.contains(inGroup) ? inGroup : ours;
-        }
-        return keys.stream()
-                .min(Comparator.<String>comparingInt(
-                                known -> Math.min(mistakes(known, key), 1 + mistakes(last(known), last(key))))
-                        .thenComparing(known -> key.contains(".") || !known.startsWith("matrices."))
-                        .thenComparingInt(known -> mistakes(known, key)))
-                .orElseThrow();
+        Optional<String> nearest = ours != null
+                ? Optional.of(keys.contains(inGroup) ? inGroup : ours)
+                : keys.stream()
+                        .filter(known -> near(key, known) || near(last(key), last(known)))
+                        .min(Comparator.<String>comparingInt(
+                                        known -> Math.min(mistakes(known, key), 1 + mistakes(last(known), last(key))))
+                                .thenComparing(known -> key.contains(".") || !known.startsWith("matrices."))
+                                .thenComparingInt(known -> mistakes(known, key)));
+        return nearest.map(found -> "the nearest is '" + found + "'").orElse("'ht presets --keys' prints every key");
     }
 
     private static String last(String key) {

@@ -95,18 +95,18 @@ final class Tree {
     }
 
     /** The same with {@code key=value}. */
-    void set(String setting) {
+    void set(String source, String setting) {
         int equals = setting.indexOf('=');
         if (equals <= 0) {
-            throw new Refusal(
-                    "--set takes key=value, such as --set matrices.rate=0.02; it was given '" + setting + "'");
+            throw new Refusal(source + " takes key=value, such as " + source + " matrices.rate=0.02; it was given '"
+                    + setting + "'");
         }
         String key = setting.substring(0, equals).strip(),
                 value = setting.substring(equals + 1).strip();
         if (value.isEmpty() && !OPEN.contains(key) && at(all, key).isValueNode()) {
             throw valueless(key); // the preset must not take its place: the shell may not know a variable
         }
-        lay("--set", nested(key, value));
+        lay(source, nested(source, key, value));
     }
 
     private void lay(String source, String prefix, ObjectNode under, JsonNode over) {
@@ -122,8 +122,7 @@ final class Tree {
             if (!under.has(field.getKey())) {
                 TreeSet<String> keys = new TreeSet<>();
                 walk("", all, (known, value) -> keys.add(known));
-                throw new Refusal(
-                        source + ": unknown key '" + key + "'; the nearest is '" + Nearest.key(key, keys) + "'");
+                throw new Refusal(source + ": unknown key '" + key + "'; " + Nearest.key(key, keys));
             }
             JsonNode below = under.get(field.getKey());
             if (key.equals(Groups.KEY)) {
@@ -190,7 +189,7 @@ final class Tree {
         });
     }
 
-    private JsonNode nested(String key, String value) {
+    private JsonNode nested(String source, String key, String value) {
         try {
             // A path may hold what means something to YAML, such as " #" or ": ".
             JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
@@ -202,7 +201,7 @@ final class Tree {
             }
             return node;
         } catch (JacksonException e) {
-            throw new Refusal("--set " + key + "=" + value + ": the value is not YAML: " + Strict.reason(e), e);
+            throw new Refusal(source + " " + key + "=" + value + ": the value is not YAML: " + Strict.reason(e), e);
         }
     }
 

@@ -49,7 +49,7 @@ public final class Conveyor {
     private final CompletableFuture<Long> written = new CompletableFuture<>();
 
     private Conveyor(long bytes) {
-        most = (int) Math.clamp(bytes / UNIT, 1, 1 << 30);
+        most = Math.clamp(bytes / UNIT, 1, 1 << 30);
         room = new Semaphore(most);
     }
 

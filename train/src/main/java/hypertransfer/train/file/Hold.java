@@ -9,12 +9,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /** A file that is locked: by one process, and once in it. */
 public record Hold(Path key, FileChannel channel) implements AutoCloseable {
     /** What this process holds. A second open of a lock file would, when closed, release the first one's lock. */
     private static final Set<Path> HELD = ConcurrentHashMap.newKeySet();
+
+    private static final int PATIENCE = 1000; // milliseconds, with those who ask
 
     /** Locks a file, which is made; refused where another holds it. */
     public static synchronized Hold of(Path file, Supplier<Refusal> inUse) throws IOException {
@@ -24,14 +27,23 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
         }
         FileChannel channel = null;
         try {
-            channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            channel = FileChannel.open(
+                    file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            for (int tries = 0; channel.tryLock() == null; tries++) {
+                try (FileLock shared = share(channel)) { // which is refused by who holds it, not by who only asks
+                    if (shared == null || tries == PATIENCE) {
+                        throw inUse.get();
+                    }
+                }
+                LockSupport.parkNanos(1_000_000);
+            }
             // Whoever held it may remove it, so this may be the lock of a file that is no longer there.
-            if (channel.tryLock() == null || Files.notExists(file)) {
+            if (Files.notExists(file)) {
                 throw inUse.get();
             }
             return new Hold(key, channel);
         } catch (IOException | RuntimeException | Error e) {
-            try (FileChannel opened = channel) {
+            try (FileChannel _ = channel) {
                 throw e;
             } finally {
                 HELD.remove(key);
@@ -43,15 +55,21 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
         return file.toAbsolutePath().getParent().toRealPath().resolve(file.getFileName());
     }
 
-    /** Whether anyone holds a file now. Asking locks it for a moment, so in one process only one asks or locks at a time. */
+    private static FileLock share(FileChannel channel) throws IOException {
+        return channel.tryLock(0, Long.MAX_VALUE, true);
+    }
+
+    /**
+     * Whether anyone holds a file now. Asking shares its lock for a moment, so in one process only one asks or locks at a time.
+     */
     public static synchronized boolean held(Path file) {
         try {
             if (HELD.contains(key(file))) {
                 return true;
             }
-            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
-                    FileLock probe = channel.tryLock()) {
-                return probe == null;
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
+                    FileLock shared = share(channel)) {
+                return shared == null;
             }
         } catch (IOException e) { // without the file, or one we may not open, nobody we know of
             return false;

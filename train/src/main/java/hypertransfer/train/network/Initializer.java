@@ -73,7 +73,7 @@ public final class Initializer {
     private record Block(float[] values, int count) {
         /** Copies those that fall into memory for {@code size} numbers, if the first of the block is its number {@code at}. */
         void copy(MemorySegment to, long at, long size, int numberBytes) {
-            int first = (int) Math.clamp(-at, 0, count), last = (int) Math.clamp(size - at, first, count);
+            int first = Math.clamp(-at, 0, count), last = Math.clamp(size - at, first, count);
             if (first == last) { // a block behind the last number
                 return;
             }

@@ -29,7 +29,7 @@ public record View(Kind kind, int down, int across) {
     }
 
     /** A matrix in so many parts. */
-    record Cut(int down, int across) {
+    public record Cut(int down, int across) {
         int count() {
             return down * across;
         }

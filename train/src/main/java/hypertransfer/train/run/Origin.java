@@ -23,14 +23,14 @@ import java.util.stream.Stream;
  * @param recorded the CRC-32C of the recorded schedule; null where there is none, or an older version trained
  * @param machine what the engine's bits depend on; null where an older version trained
  */
-record Origin(
+public record Origin(
         Map<String, GradientRule> rules,
         Map<String, String> settings,
         List<String> training,
         List<String> validation,
         @JsonInclude(JsonInclude.Include.NON_NULL) String recorded,
         @JsonInclude(JsonInclude.Include.NON_NULL) String machine) {
-    Origin {
+    public Origin {
         Stream.of(rules, settings, training, validation).forEach(Objects::requireNonNull);
     }
 

@@ -133,7 +133,8 @@ public record RecordedRates(
         }
         tail.tell(told);
         if (last != steps - 1) {
-            throw new Refusal(run.directory() + " has logged matrices up to step " + last + " of " + steps
+            throw new Refusal(run.directory() + " has logged "
+                    + (last < 0 ? "no matrices at step 0" : "matrices up to step " + last + " of " + steps)
                     + "; a schedule needs a finished run that began at step 0");
         }
         String source =

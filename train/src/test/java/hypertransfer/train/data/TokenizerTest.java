@@ -325,7 +325,7 @@ class TokenizerTest {
     void oneProcessWritesToADirectory() throws IOException {
         Path a = Files.writeString(in.resolve("a.txt"), "text");
         Path link = Files.createSymbolicLink(in.resolve("link"), out);
-        try (Tokenizer first = new Tokenizer(out, options(0, 1000, 1))) {
+        try (Tokenizer _ = new Tokenizer(out, options(0, 1000, 1))) {
             for (Path again : List.of(out, link)) {
                 assertRefused(
                         () -> new Tokenizer(again, options(0, 1000, 1)),

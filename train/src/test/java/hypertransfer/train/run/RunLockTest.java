@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Set;
@@ -59,6 +60,42 @@ class RunLockTest {
             over.set(true);
         }
         asking.get(1, TimeUnit.MINUTES);
+    }
+
+    /** Asks until it is ended, or its standard input is. */
+    static final class Asking {
+        public static void main(String[] args) throws IOException {
+            Thread.ofPlatform().daemon().start(() -> {
+                while (true) {
+                    RunLock.held(Path.of(args[0]));
+                }
+            });
+            System.out.println("asking");
+            System.in.read();
+        }
+    }
+
+    /** 'ht runs' beside a run that begins: the run was told that another process writes it. */
+    @Test
+    void askingFromAnotherProcessDoesNotDisturb() throws Exception {
+        Tiny tiny = new Tiny(dir);
+        Path run = tiny.train("run", tiny.configuration("steps=2"));
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        Process other = new ProcessBuilder(
+                        java, "-cp", System.getProperty("java.class.path"), Asking.class.getName(), run.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (BufferedReader said = other.inputReader()) {
+            assertThat(said.readLine()).isEqualTo("asking");
+            for (int i = 0; i < 1000; i++) {
+                try (RunLock held = RunLock.open(run)) {
+                    assertThat(RunLock.held(held.run().directory())).isTrue();
+                }
+                assertThat(RunLock.held(run)).as("nobody writes it").isFalse();
+            }
+        } finally {
+            other.destroyForcibly();
+        }
     }
 
     /** A second process could take the run then, and both wrote it. */

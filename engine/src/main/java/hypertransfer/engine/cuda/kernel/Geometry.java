@@ -192,7 +192,7 @@ public record Geometry(Dims dims, Precision precision, boolean eight) {
     /** Over a list of tensors: for each as many blocks as the largest needs and the card can use. */
     public static Launch list(int tensors, long largest) {
         int per = THREADS * LIST_PER_THREAD;
-        return new Launch((int) Math.clamp((largest + per - 1) / per, 1, LIST_BLOCKS), tensors, 1, THREADS, 1, 0);
+        return new Launch(Math.clamp((largest + per - 1) / per, 1, LIST_BLOCKS), tensors, 1, THREADS, 1, 0);
     }
 
     /** Over a list of tensors, {@link #SHARES} partial sums of each. */

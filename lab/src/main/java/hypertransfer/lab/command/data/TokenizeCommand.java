@@ -52,7 +52,7 @@ public final class TokenizeCommand implements Runnable {
             description = "The directory for the shards, which are named after it.")
     private Path out;
 
-    @Option(names = "--tokens", description = "gpt2 or bytes (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--tokens", paramLabel = "NAME", description = "gpt2 or bytes (default: ${DEFAULT-VALUE}).")
     private String tokens = "gpt2";
 
     @Option(

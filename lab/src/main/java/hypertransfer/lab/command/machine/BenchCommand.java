@@ -43,6 +43,7 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--preset",
+            paramLabel = "NAME",
             required = true,
             completionCandidates = Options.Presets.class,
             description = "One of ${COMPLETION-CANDIDATES}.")
@@ -50,13 +51,14 @@ public final class BenchCommand implements Runnable {
 
     @Option(
             names = "--network",
+            paramLabel = "NAME",
             description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... makes other networks of them.")
     private Variant variant = Variant.M1;
 
     @Mixin
     private Options.Engine engine;
 
-    @Option(names = "--batch", description = "Sequences in a micro-batch, instead of the preset's.")
+    @Option(names = "--batch", paramLabel = "N", description = "Sequences in a micro-batch, instead of the preset's.")
     private Integer batch;
 
     @Option(
@@ -66,7 +68,10 @@ public final class BenchCommand implements Runnable {
                             + " so that on a card the step itself takes longer.")
     private boolean operations;
 
-    @Option(names = "--seconds", description = "How long to measure; the warm-up takes half as long (default: 10).")
+    @Option(
+            names = "--seconds",
+            paramLabel = "N",
+            description = "How long to measure; the warm-up takes half as long (default: 10).")
     private double seconds = 10;
 
     @Mixin

@@ -39,6 +39,7 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Option(
             names = "--precision",
+            paramLabel = "NAME",
             description =
                     "Precision of the cuda engine: float32 to check it (default), bf16 as in training, or fp8, which is"
                             + " also what reference has a model of.")
