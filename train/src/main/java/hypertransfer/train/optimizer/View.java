@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Outline;
 import java.util.regex.Matcher;
@@ -51,11 +52,7 @@ public record View(Kind kind, int down, int across) {
     }
 
     public String text() {
-        return switch (kind) {
-            case WHOLE -> "whole";
-            case HEADS -> "heads";
-            case BLOCKS -> "blocks:" + down + "x" + across;
-        };
+        return Word.of(kind) + (kind == Kind.BLOCKS ? ":" + down + "x" + across : "");
     }
 
     /**
