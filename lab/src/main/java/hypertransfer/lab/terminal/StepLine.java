@@ -84,7 +84,7 @@ public final class StepLine implements Watcher {
         }
         if (!brief) {
             out.print(width.cut(session.memory().table()));
-            out.print(width.cut(session.routingTable()));
+            out.print(width.cut(session.routing().table(session.parameters().all())));
         }
         if (step > 0) {
             out.println("continuing at step " + step);

@@ -249,11 +249,6 @@ public record Session(
         return network.loss(batch.inputs(), batch.targets());
     }
 
-    /** The names of the hidden matrices, in the order of all arrays. */
-    public List<String> matrices() {
-        return optimizer.names();
-    }
-
     /** The gradient rule of each hidden matrix, in the order of all arrays. */
     Map<String, GradientRule> rules() {
         Map<String, GradientRule> rules = new LinkedHashMap<>();
@@ -285,11 +280,6 @@ public record Session(
                                 + ": the run has diverged; lower the learning rate");
             }
         }
-    }
-
-    /** Which optimizer moves what, for people. */
-    public String routingTable() {
-        return routing.table(parameters.all());
     }
 
     @Override

@@ -189,7 +189,7 @@ public final class Trainer {
     }
 
     private void record(Session session) {
-        lock.rewind(step, validated == step, session.matrices().size(), watcher::warned);
+        lock.rewind(step, validated == step, session.optimizer().matrices().size(), watcher::warned);
         directory.metrics().last(Line.Training.class).ifPresent(line -> loss = line.loss());
         directory.metrics().last(Line.Validation.class).ifPresent(line -> validation = line.loss());
         Map<String, String> facts = new LinkedHashMap<>(provenance);

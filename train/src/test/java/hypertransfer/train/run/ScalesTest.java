@@ -82,7 +82,7 @@ class ScalesTest {
             session.initialize(1234);
             int[] tokens = new Random(3).ints(10, 0, 11).toArray();
             session.network().loss(tokens, tokens);
-            double[] rates = new double[session.matrices().size()];
+            double[] rates = new double[session.optimizer().matrices().size()];
             Arrays.fill(rates, 0.02);
             calls.clear();
             session.optimizer().step(rates, null, 0.01, null);

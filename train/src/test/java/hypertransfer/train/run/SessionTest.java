@@ -89,7 +89,7 @@ class SessionTest {
                 assertThat(real.read(p.gradient())).containsOnly(0);
             }
             session.gradient(feed, 0, () -> false);
-            double[] rates = new double[session.matrices().size()];
+            double[] rates = new double[session.optimizer().matrices().size()];
             Arrays.fill(rates, 0.02);
             session.optimizer().step(rates, null, 0.01, null);
             return session.parameters().own().stream()
