@@ -45,8 +45,8 @@ final class CudaLayers implements Layers {
         scratch = storage.scratch();
         dims = geometry.dims();
         heads = (long) dims.N() * dims.H();
-        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
-        blocks = kernels.flash().filter(Flash::whole).isPresent()
+        fused = kernels.fused ? new Fused(device, kernels, dims, scratch.rotary) : null;
+        blocks = kernels.flash.filter(Flash::whole).isPresent()
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
@@ -184,8 +184,8 @@ final class CudaLayers implements Layers {
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         if (blocks != null) {
             blocks.forward(qkv, o, lse);
-        } else if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
+        } else if (kernels.flash.isPresent()) {
+            Flash flash = kernels.flash.get();
             kernels.launch(flash.forward().kernel(), flash.launch(flash.forward()), qkv, o, lse);
         } else {
             kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
@@ -208,7 +208,7 @@ final class CudaLayers implements Layers {
             return;
         }
         long delta = scratch.delta, turns = scratch.rotary;
-        Flash flash = kernels.flash().orElse(null);
+        Flash flash = kernels.flash.orElse(null);
         if (whole) {
             blocks.backward(qkv, r, rule, o, lse, dO, dqkv);
             return;
