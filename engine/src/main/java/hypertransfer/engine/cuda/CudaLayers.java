@@ -270,22 +270,12 @@ final class CudaLayers implements Layers {
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        Kernel kernel = switch (kind) {
-            case RELU_SQUARED -> Kernel.RELU_SQUARED;
-            case GELU -> Kernel.GELU;
-            case SWIGLU -> Kernel.SWIGLU;
-        };
-        kernels.launch(kernel, rows(s), f, fr, s, s.rows());
+        kernels.launch(Kernel.valueOf(kind.name()), rows(s), f, fr, s, s.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        Kernel kernel = switch (kind) {
-            case RELU_SQUARED -> Kernel.RELU_SQUARED_BACKWARD;
-            case GELU -> Kernel.GELU_BACKWARD;
-            case SWIGLU -> Kernel.SWIGLU_BACKWARD;
-        };
-        kernels.launch(kernel, rows(ds), f, fr, ds, df, ds.rows());
+        kernels.launch(Kernel.valueOf(kind + "_BACKWARD"), rows(ds), f, fr, ds, df, ds.rows());
     }
 
     @Override
