@@ -161,7 +161,8 @@ public final class Trainer {
         } else if (c.from().run() != null) {
             String name = c.from().run();
             Run other = directory.named(name).orElseGet(() -> new Run(Path.of(name)));
-            step = new Snapshot(session).continueFrom(other, c.from().step(), watcher::warned);
+            step = c.from().step();
+            new Snapshot(session).continueFrom(other, step, watcher::warned);
         } else {
             session.initialize(c);
         }
