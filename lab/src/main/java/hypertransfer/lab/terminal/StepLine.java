@@ -69,7 +69,7 @@ public final class StepLine implements Watcher {
             out.println(title);
         }
         kinds = session.optimizer().matrices().stream()
-                .map(matrix -> matrix.whole().kind().path().replaceFirst(".*\\.", ""))
+                .map(matrix -> matrix.whole().kind().label())
                 .toList();
         Architecture a = c.architecture();
         String parameters =
