@@ -204,10 +204,6 @@ public final class Optimizer {
         return states;
     }
 
-    public long steps() {
-        return steps;
-    }
-
     /** What the directions of this rank's pieces remember, by the name it has in files. */
     public Map<String, Tensor> tensors() {
         return memories.tensors();
