@@ -4,6 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.Word;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Outline;
+import java.util.Arrays;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -89,9 +90,7 @@ public record View(Kind kind, int down, int across) {
         Cut cut = of(matrix, head);
         int cols = matrix.cols(), high = matrix.rows() / cut.down, wide = cols / cut.across;
         int[] parts = new int[Math.toIntExact(matrix.size())];
-        for (int i = 0; i < parts.length; i++) {
-            parts[i] = i / cols / high * cut.across + i % cols / wide;
-        }
+        Arrays.setAll(parts, i -> i / cols / high * cut.across + i % cols / wide);
         return parts;
     }
 
