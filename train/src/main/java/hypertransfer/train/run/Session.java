@@ -76,13 +76,12 @@ public record Session(
 
     /**
      * Puts a network and its optimizer onto an engine, which from now on is closed with the session, also where it does
-     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
-     *
-     * @param micros micro-batches per step
+     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer. A step has one
+     * micro-batch.
      */
-    public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+    public static Session of(Engine engine, Architecture architecture, Routing routing) {
         Masters masters = routing.masters(architecture.hidden());
-        return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
+        return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, 1, false);
     }
 
     /**

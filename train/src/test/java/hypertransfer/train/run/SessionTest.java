@@ -81,7 +81,7 @@ class SessionTest {
                 });
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
         try (Feed feed = Feed.open(c);
-                Session session = Session.of(measuring, c.architecture(), routing, 1, false)) {
+                Session session = Session.of(measuring, c.architecture(), routing)) {
             session.initialize(1234);
             session.decide(feed.training(0, 0));
             assertThat(done[0]).isEqualTo(times);
