@@ -71,11 +71,7 @@ public interface Direction {
         return new Muon(0.95);
     }
 
-    /**
-     * Adam with betas 0.9 and 0.95, epsilon 1e-10.
-     *
-     * @return the direction
-     */
+    /** {@return Adam with betas 0.9 and 0.95, epsilon 1e-10} */
     static Direction adam() {
         return new Adam(0.9, 0.95, 1e-10);
     }

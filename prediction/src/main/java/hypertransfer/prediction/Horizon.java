@@ -12,11 +12,7 @@ import hypertransfer.core.Refusal;
  * @param to the steps of the other, 1 or more
  */
 public record Horizon(int from, int to) {
-    /**
-     * What rates, weight decays and angles are multiplied with.
-     *
-     * @return k
-     */
+    /** {@return k, what rates, weight decays and angles are multiplied with} */
     public double factor() {
         return Math.sqrt((double) from / to);
     }

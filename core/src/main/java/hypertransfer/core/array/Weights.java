@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
+import java.util.Arrays;
 
 /**
  * One matrix of a training loop on plain arrays, with everything of a step in its right order. Take the gradient at
@@ -108,10 +109,6 @@ public final class Weights {
     }
 
     private static double[] scaled(double factor, double[] values) {
-        double[] scaled = new double[values.length];
-        for (int i = 0; i < values.length; i++) {
-            scaled[i] = factor * values[i];
-        }
-        return scaled;
+        return Arrays.stream(values).map(value -> factor * value).toArray();
     }
 }

@@ -2,7 +2,6 @@ package hypertransfer.engine.cpu;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Role;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
@@ -27,8 +26,6 @@ final class Attention {
     private final Floats strips; // (workers, 2, STRIP, width)
     private final Floats means; // (N, H)
     private final float scale;
-    private final Task forward = this::forward;
-    private final Task backward = this::backward;
     private long qkv, o, lse, dO, dqkv;
 
     Attention(Pool pool, Dims dims, Storage storage) {
@@ -46,7 +43,7 @@ final class Attention {
         this.qkv = qkv;
         this.o = o;
         this.lse = lse;
-        pool.run(dims.B() * dims.H(), forward);
+        pool.run(dims.B() * dims.H(), this::forward);
     }
 
     void backward(long qkv, long o, long lse, long dO, long dqkv) {
@@ -56,7 +53,7 @@ final class Attention {
         this.dO = dO;
         this.dqkv = dqkv;
         pool.each(dims.N(), this::means);
-        pool.run(dims.B() * dims.G(), backward);
+        pool.run(dims.B() * dims.G(), this::backward);
     }
 
     private void forward(int piece, int worker) {

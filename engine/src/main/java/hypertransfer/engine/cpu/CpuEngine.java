@@ -19,6 +19,7 @@ import hypertransfer.engine.cpu.vector.Doubles;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.List;
 import jdk.incubator.vector.FloatVector;
 
@@ -137,9 +138,7 @@ public final class CpuEngine implements Engine, Layers {
         long at = at(tensor);
         boolean exact = ((Floats) tensor).exact();
         double[] values = new double[Math.toIntExact(tensor.size())];
-        for (int i = 0; i < values.length; i++) {
-            values[i] = exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i);
-        }
+        Arrays.setAll(values, i -> exact ? Doubles.get(at + 8L * i) : Lanes.get(at + 4L * i));
         return values;
     }
 
@@ -269,9 +268,7 @@ public final class CpuEngine implements Engine, Layers {
     public double[] logits(Tensor x, int row, Tensor w) {
         double[] logits = new double[w.rows()];
         long from = at(x) + 4L * row * x.cols(), with = at(w);
-        for (int v = 0; v < logits.length; v++) {
-            logits[v] = Lanes.dot(from, with + 4L * v * x.cols(), x.cols());
-        }
+        Arrays.setAll(logits, v -> Lanes.dot(from, with + 4L * v * x.cols(), x.cols()));
         return logits;
     }
 

@@ -5,13 +5,14 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cpu.Pool.Task;
 import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.vector.Lanes;
 import hypertransfer.engine.cpu.vector.Sums;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * X <- (a I + b A + c A A) X with A = X X^T, or X <- X (..) with A = X^T X where X is tall. A and A A are symmetric:
@@ -29,10 +30,7 @@ final class NewtonSchulz {
     private final Dims dims;
     private final int rows; // of a worker's scratch
     private final Floats scratch; // (workers, rows, C): four squares and the other X
-    private final Task task = this::piece;
-    private List<Tensor> x;
     private Iteration iteration;
-    private int[] order = {};
 
     NewtonSchulz(Pool pool, Dims dims, Storage storage) {
         this.pool = pool;
@@ -42,32 +40,22 @@ final class NewtonSchulz {
     }
 
     void run(List<Tensor> x, Iteration iteration) {
-        this.x = x;
         this.iteration = iteration;
-        order(x);
-        pool.run(x.size(), task);
+        int[] order = order(x);
+        pool.run(x.size(), (piece, worker) -> {
+            Tensor t = x.get(order[piece]);
+            int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
+            orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch(worker));
+        });
     }
 
-    /** The places of matrices in a list, those of more numbers than most first. The next call writes to the same array. */
+    /** The places of matrices in a list, those of more numbers than most first. */
     int[] order(List<Tensor> matrices) {
-        if (order.length < matrices.size()) {
-            order = new int[matrices.size()];
-        }
-        int at = 0;
-        for (int pass = 0; pass < 2; pass++) {
-            for (int i = 0; i < matrices.size(); i++) {
-                if (matrices.get(i).size() > (long) dims.C() * dims.C() == (pass == 0)) {
-                    order[at++] = i;
-                }
-            }
-        }
-        return order;
-    }
-
-    private void piece(int piece, int worker) {
-        Tensor t = x.get(order[piece]);
-        int m = Math.min(t.rows(), t.cols()), n = Math.max(t.rows(), t.cols());
-        orthogonalize(((Floats) t).at(), m, n, t.rows() > t.cols(), scratch(worker));
+        return IntStream.range(0, matrices.size())
+                .boxed()
+                .sorted(Comparator.comparing(i -> matrices.get(i).size() <= (long) dims.C() * dims.C()))
+                .mapToInt(i -> i)
+                .toArray();
     }
 
     /** Where a worker may write a hidden matrix and more. */

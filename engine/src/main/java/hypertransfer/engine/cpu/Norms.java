@@ -11,7 +11,6 @@ import jdk.incubator.vector.FloatVector;
 final class Norms {
     private Norms() {}
 
-    /** y = norm(x). */
     static void norm(Pool pool, Tensor x, Norm norm, Tensor y) {
         int cols = x.cols();
         long from = at(x), to = at(y), gain = at(norm.gain()), r = at(norm.r());

@@ -75,7 +75,7 @@ record Algorithms(CardLibrary lt, long workspace, int multiprocessors) {
             MemorySegment results = local.allocate(OFFERED * (long) RESULT_BYTES, 8), count = local.allocate(JAVA_INT);
             long what = plan.descriptor(), a = plan.a(), b = plan.b(), c = plan.c();
             String ask = "cublasLtMatmulAlgoGetHeuristic";
-            lt.check(ask, lt.handle(), what, a, b, c, c, preference, OFFERED, results, count);
+            lt.check(ask, lt.handle, what, a, b, c, c, preference, OFFERED, results, count);
             lt.check("cublasLtMatmulPreferenceDestroy", preference);
             List<byte[]> usable = IntStream.range(0, count.get(JAVA_INT, 0))
                     .mapToObj(i -> results.asSlice(i * (long) RESULT_BYTES, RESULT_BYTES))
@@ -164,7 +164,7 @@ record Algorithms(CardLibrary lt, long workspace, int multiprocessors) {
             MemorySegment result = local.allocate(RESULT_BYTES, 8);
             long what = plan.descriptor(), a = plan.a(), b = plan.b(), c = plan.c();
             MemorySegment made = copy(algorithm, local);
-            return lt.status("cublasLtMatmulAlgoCheck", lt.handle(), what, a, b, c, c, made, result) == 0
+            return lt.status("cublasLtMatmulAlgoCheck", lt.handle, what, a, b, c, c, made, result) == 0
                     && result.get(JAVA_LONG, RESULT_SIZE) <= workspace;
         }
     }

@@ -73,7 +73,7 @@ final class Bases implements AutoCloseable {
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
         if (solver == null) {
             solver = new CardLibrary(library.get(), device.driver().name(), "cusolverDn");
-            solver.check("cusolverDnSetStream", solver.handle(), device.stream());
+            solver.check("cusolverDnSetStream", solver.handle, device.stream());
         }
         for (int k = 0; k < gram.size(); k++) {
             DeviceTensor q = (DeviceTensor) basis.get(k);
@@ -96,7 +96,7 @@ final class Bases implements AutoCloseable {
      * works where cuBLASLt may at other times.
      */
     private void orthonormalize(int n, long a) {
-        long handle = solver.handle(), room = scratch.blas, end = room + Blas.WORKSPACE_BYTES;
+        long handle = solver.handle, room = scratch.blas, end = room + Blas.WORKSPACE_BYTES;
         long info = room, factors = room + 256, work = factors + (4L * n + 255) / 256 * 256;
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment first = arena.allocate(JAVA_INT), second = arena.allocate(JAVA_INT);

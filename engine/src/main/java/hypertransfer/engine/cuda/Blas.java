@@ -107,8 +107,8 @@ final class Blas implements AutoCloseable {
             trials.forEach((product, trial) -> {
                 Plan plan = planned.get(product);
                 plan.take(trial.best());
-                plan.take(plans.keep(plan.name(), plan.bytes(), trial.refused()));
-                plan.take(plans.use(plan.name(), plan.bytes(), trial.refused()));
+                plan.take(plans.keep(plan.name(), plan.bytes(), trial.refused));
+                plan.take(plans.use(plan.name(), plan.bytes(), trial.refused));
             });
         } finally {
             trials.clear();
@@ -141,7 +141,7 @@ final class Blas implements AutoCloseable {
         beta.set(JAVA_FLOAT, 0, (float) keep);
         long what = plan.descriptor(), A = plan.a(), B = plan.b(), C = plan.c(), on = device.stream();
         MemorySegment how = plan.algorithm();
-        Object[] values = {lt.handle(), what, alpha, a, A, b, B, beta, c, C, d, C, how, workspace, WORKSPACE_BYTES, on};
+        Object[] values = {lt.handle, what, alpha, a, A, b, B, beta, c, C, d, C, how, workspace, WORKSPACE_BYTES, on};
         return lt.status("cublasLtMatmul", values);
     }
 

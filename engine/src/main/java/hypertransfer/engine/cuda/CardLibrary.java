@@ -14,7 +14,7 @@ final class CardLibrary implements AutoCloseable {
     private final Native library;
     private final String card;
     private final String prefix;
-    private final long handle;
+    final long handle;
 
     /** @param prefix of its functions' names, such as {@code cublasLt} */
     CardLibrary(Native library, String card, String prefix) {
@@ -26,10 +26,6 @@ final class CardLibrary implements AutoCloseable {
 
     String name() {
         return library.name();
-    }
-
-    long handle() {
-        return handle;
     }
 
     /** What the function returns. */

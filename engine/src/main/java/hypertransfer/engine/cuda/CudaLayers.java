@@ -45,8 +45,8 @@ final class CudaLayers implements Layers {
         scratch = storage.scratch();
         dims = geometry.dims();
         heads = (long) dims.N() * dims.H();
-        fused = kernels.fused() ? new Fused(device, kernels, dims, scratch.rotary) : null;
-        blocks = kernels.flash().filter(Flash::whole).isPresent()
+        fused = kernels.fused ? new Fused(device, kernels, dims, scratch.rotary) : null;
+        blocks = kernels.flash.filter(Flash::whole).isPresent()
                 ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
@@ -184,8 +184,8 @@ final class CudaLayers implements Layers {
     public void attention(Tensor qkv, Tensor o, Tensor lse) {
         if (blocks != null) {
             blocks.forward(qkv, o, lse);
-        } else if (kernels.flash().isPresent()) {
-            Flash flash = kernels.flash().get();
+        } else if (kernels.flash.isPresent()) {
+            Flash flash = kernels.flash.get();
             kernels.launch(flash.forward().kernel(), flash.launch(flash.forward()), qkv, o, lse);
         } else {
             kernels.launch(Kernel.ATTENTION, geometry.warps(dims.H()), qkv, o, lse, heads);
@@ -208,7 +208,7 @@ final class CudaLayers implements Layers {
             return;
         }
         long delta = scratch.delta, turns = scratch.rotary;
-        Flash flash = kernels.flash().orElse(null);
+        Flash flash = kernels.flash.orElse(null);
         if (whole) {
             blocks.backward(qkv, r, rule, o, lse, dO, dqkv);
             return;
@@ -270,22 +270,12 @@ final class CudaLayers implements Layers {
 
     @Override
     public void activation(Tensor f, Tensor fr, Tensor s, Nonlinearity kind) {
-        Kernel kernel = switch (kind) {
-            case RELU_SQUARED -> Kernel.RELU_SQUARED;
-            case GELU -> Kernel.GELU;
-            case SWIGLU -> Kernel.SWIGLU;
-        };
-        kernels.launch(kernel, rows(s), f, fr, s, s.rows());
+        kernels.launch(Kernel.valueOf(kind.name()), rows(s), f, fr, s, s.rows());
     }
 
     @Override
     public void activationBackward(Tensor f, Tensor fr, Tensor ds, Tensor df, Nonlinearity kind) {
-        Kernel kernel = switch (kind) {
-            case RELU_SQUARED -> Kernel.RELU_SQUARED_BACKWARD;
-            case GELU -> Kernel.GELU_BACKWARD;
-            case SWIGLU -> Kernel.SWIGLU_BACKWARD;
-        };
-        kernels.launch(kernel, rows(ds), f, fr, ds, df, ds.rows());
+        kernels.launch(Kernel.valueOf(kind + "_BACKWARD"), rows(ds), f, fr, ds, df, ds.rows());
     }
 
     @Override

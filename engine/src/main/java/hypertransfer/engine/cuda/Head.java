@@ -57,7 +57,7 @@ record Head(
 
     /** The losses of some rows, and scale times the gradients at their logits. */
     private void softmax(long x, int from, int rows, Tensor w, Tensor losses, double scale, boolean gradient) {
-        int held = kernels.softmaxBytes();
+        int held = kernels.softmaxBytes;
         Precision precision = geometry.precision();
         long targets = tokens.targets() + 4L * from, loss = pointer(losses) + 4L * from, logits = scratch.logits;
         Shape shape = new Shape(

@@ -51,7 +51,6 @@ final class Storage {
         };
     }
 
-    /** Places what was declared, if it fits. */
     Memory commit() {
         long matrix = largest(DeviceTensor::size), side = largest(t -> Math.min(t.rows(), t.cols()));
         long own = new Scratch(0, dims, precision, matrix, side).bytes();

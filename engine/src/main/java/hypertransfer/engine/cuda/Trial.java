@@ -13,7 +13,7 @@ final class Trial {
 
     private final Device device;
     private final List<Candidate> candidates;
-    private final byte[] refused;
+    final byte[] refused;
     private final List<Call> open = new ArrayList<>();
     private int turn;
 
@@ -87,9 +87,5 @@ final class Trial {
                 .min(Comparator.comparingDouble(Candidate::median))
                 .orElseThrow()
                 .algorithm;
-    }
-
-    byte[] refused() {
-        return refused;
     }
 }

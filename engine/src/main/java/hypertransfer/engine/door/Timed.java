@@ -56,7 +56,6 @@ public final class Timed {
         });
     }
 
-    /** Begins again. */
     public void clear() {
         operations.clear();
     }

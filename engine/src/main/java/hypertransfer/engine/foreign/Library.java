@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** One of CUDA's shared libraries, found on this machine: in a CUDA install, or in the folders of a PyTorch install. */
-public record Library(Path path, int major) {
+public record Library(Path path) {
     /** The releases this engine was written for, the newest first. */
     static final List<Integer> MAJORS = List.of(13, 12);
 
@@ -38,7 +38,7 @@ public record Library(Path path, int major) {
                 for (Path folder : folders) {
                     Path path = folder.resolve(names.getLast());
                     if (Files.exists(path)) {
-                        return new Library(path, major);
+                        return new Library(path);
                     }
                 }
             }

@@ -58,7 +58,6 @@ public final class Comparison {
         return results;
     }
 
-    /** The operations of the network. */
     static List<Result> network(Pair pair) {
         try (pair) {
             Comparison comparison = new Comparison(pair);

@@ -19,10 +19,6 @@ record Array(String name, int rows, int cols, Numbers numbers, int offset, Grid 
         this(name, rows, cols, new Numbers(), 0, grid);
     }
 
-    Array(String name, int rows, int cols) {
-        this(name, rows, cols, null);
-    }
-
     /** Rounds what was written, if it has a grid. */
     void settle() {
         for (int i = row(0); grid != null && i < row(rows); i++) {

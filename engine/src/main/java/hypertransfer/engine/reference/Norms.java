@@ -64,7 +64,7 @@ final class Norms {
     }
 
     static void residualBackward(Array dy, Array z, Array zr, Array out, Norm norm, Array dh, Array dz) {
-        Array through = new Array("through", out.rows(), out.cols()).allocate();
+        Array through = new Array("through", out.rows(), out.cols(), null).allocate();
         backward(dy, out, norm, through);
         for (int i = 0; i < out.size(); i++) {
             dh.data()[dh.row(0) + i] += through.data()[i];

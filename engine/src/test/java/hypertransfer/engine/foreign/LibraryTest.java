@@ -52,9 +52,9 @@ class LibraryTest {
     @Test
     void takesTheNewestThatTheDriverRuns() {
         List<Path> folders = folders("PATH", "opt/env/bin");
-        assertThat(Library.find("libnvrtc.so", 0, 13, folders)).isEqualTo(new Library(wheel, 13));
-        assertThat(Library.find("libnvrtc.so", 0, 14, folders)).isEqualTo(new Library(wheel, 13));
-        assertThat(Library.find("libnvrtc.so", 0, 12, folders)).isEqualTo(new Library(toolkit, 12));
+        assertThat(Library.find("libnvrtc.so", 0, 13, folders)).isEqualTo(new Library(wheel));
+        assertThat(Library.find("libnvrtc.so", 0, 14, folders)).isEqualTo(new Library(wheel));
+        assertThat(Library.find("libnvrtc.so", 0, 12, folders)).isEqualTo(new Library(toolkit));
     }
 
     @Test
@@ -72,6 +72,6 @@ class LibraryTest {
 
     @Test
     void aFileThatIsNoLibraryIsNamed() {
-        refused(() -> new Library(wheel, 13).open(), wheel.toString());
+        refused(() -> new Library(wheel).open(), wheel.toString());
     }
 }

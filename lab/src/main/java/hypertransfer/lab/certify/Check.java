@@ -6,8 +6,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.run.RecordedRates;
 import hypertransfer.train.run.Rehearsal;
-import hypertransfer.train.run.Rehearsal.Source;
 import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -110,7 +110,7 @@ record Check(
             throw new Refusal(
                     "the side that is recorded diverges at step " + a.size() + " of the check; lower its rates");
         }
-        List<Taken> b = take(two, steps, scale, series == null ? null : new Source(a, series));
+        List<Taken> b = take(two, steps, scale, series == null ? null : RecordedRates.of(a, series));
         Map<String, Double> largest = new LinkedHashMap<>();
         double turned = 0;
         Integer first = null;
@@ -139,8 +139,8 @@ record Check(
         return new Check(what, common, whole, largest, first, turned);
     }
 
-    private static List<Taken> take(Configuration c, int steps, double scale, Source source) {
-        List<Taken> taken = Rehearsal.take(c, steps, scale, source);
+    private static List<Taken> take(Configuration c, int steps, double scale, RecordedRates recorded) {
+        List<Taken> taken = Rehearsal.take(c, steps, scale, recorded);
         if (taken.isEmpty()) {
             throw new Refusal("the check diverges at its first step; lower the rates");
         }

@@ -18,7 +18,7 @@ import org.apache.commons.statistics.distribution.TDistribution;
 record Paired(int pairs, double mean, Double deviation, Double low, Double high, Double p, Double holm) {
     static Paired of(double... all) {
         int n = all.length;
-        double mean = Arrays.stream(all).average().orElseThrow();
+        double mean = mean(all);
         if (n == 1) {
             return new Paired(n, mean, null, null, null, null, null);
         }
@@ -28,15 +28,17 @@ record Paired(int pairs, double mean, Double deviation, Double low, Double high,
         return new Paired(n, mean, error * Math.sqrt(n), mean - reach, mean + reach, p, p);
     }
 
+    static double mean(double[] all) {
+        return Arrays.stream(all).average().orElseThrow();
+    }
+
     /** How many standard errors the 95% interval of a mean of n numbers has to each side. */
     private static double student(int n) {
         return TDistribution.of(n - 1).inverseSurvivalProbability(0.025);
     }
 
     private static double covariance(double[] a, double[] b) {
-        double meanA = Arrays.stream(a).average().orElseThrow(),
-                meanB = Arrays.stream(b).average().orElseThrow(),
-                sum = 0;
+        double meanA = mean(a), meanB = mean(b), sum = 0;
         for (int i = 0; i < a.length; i++) {
             sum += (a[i] - meanA) * (b[i] - meanB);
         }
@@ -70,8 +72,7 @@ record Paired(int pairs, double mean, Double deviation, Double low, Double high,
         /** Nothing where the whole is nothing, or a rounding. */
         static Share of(double[] part, double[] whole) {
             int n = part.length;
-            double a = Arrays.stream(part).average().orElseThrow(),
-                    b = Arrays.stream(whole).average().orElseThrow();
+            double a = Paired.mean(part), b = Paired.mean(whole);
             if (Math.abs(b) < 1e-9) {
                 return null;
             }

@@ -195,7 +195,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         List<Paired> family = List.copyOf(differences.values());
         differences.replaceAll((run, difference) -> difference.corrected(family));
         Map<String, Double> means = new HashMap<>();
-        rows.keySet().forEach(run -> means.put(run, mean(losses(plans, run))));
+        rows.keySet().forEach(run -> means.put(run, Paired.mean(losses(plans, run))));
         List<Row> ranked = rows.keySet().stream()
                 .sorted(Comparator.comparing(means::get))
                 .map(run -> {
@@ -217,7 +217,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         if (!finite(own)) {
             return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null);
         }
-        double angle = mean(plans.stream()
+        double angle = Paired.mean(plans.stream()
                 .mapToDouble(plan ->
                         Turning.of(new Run(plan.path(run).orElseThrow())).angle())
                 .toArray());
@@ -226,7 +226,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
             share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
         }
-        return new Row(run, row, folder, rank, tuned, first.edges(run), mean(own), angle, difference, share);
+        return new Row(run, row, folder, rank, tuned, first.edges(run), Paired.mean(own), angle, difference, share);
     }
 
     private static Twin twin(List<Plan> plans, String run, String follows) {
@@ -246,10 +246,6 @@ public record Standings(List<Part> parts, List<Twin> twins) {
 
     private static boolean finite(double[] losses) {
         return Arrays.stream(losses).allMatch(Double::isFinite);
-    }
-
-    private static double mean(double[] all) {
-        return Arrays.stream(all).average().orElseThrow();
     }
 
     private static double[] minus(double[] a, double[] b) {

@@ -4,7 +4,6 @@ import hypertransfer.core.Refusal;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Run;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -39,13 +38,10 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
     public static List<TensorDifference> all(Run a, Run b, long step) {
         try (SafeTensors mine = tensors(a, step);
                 SafeTensors theirs = tensors(b, step)) {
-            List<TensorDifference> rows = new ArrayList<>();
-            for (String name : mine.names()) {
-                if (theirs.names().contains(name)) {
-                    rows.add(of(name, mine.values(name), theirs.values(name)));
-                }
-            }
-            return rows;
+            return mine.names().stream()
+                    .filter(theirs.names()::contains)
+                    .map(name -> of(name, mine.values(name), theirs.values(name)))
+                    .toList();
         }
     }
 

@@ -193,8 +193,8 @@ final class Messages {
         node.set("training", loss(g.training(), thin ? training : null));
         node.set("validation", loss(g.validation(), thin ? validation : null));
         node.put("logged", g.logged());
-        number(node, "norm", g.norm());
-        number(node, "rate", g.rate());
+        Line.put(node, "norm", g.norm());
+        Line.put(node, "rate", g.rate());
         angles(node);
         if (!node.toString().equals(gap)) {
             gap = node.toString();
@@ -210,7 +210,7 @@ final class Messages {
                 angles.valueStream()
                         .mapToDouble(at -> at.path(key).asDouble(Double.NaN))
                         .max()
-                        .ifPresent(largest -> number(node, key, largest));
+                        .ifPresent(largest -> Line.put(node, key, largest));
             }
         } catch (JacksonException e) {
             // none was measured
@@ -219,8 +219,8 @@ final class Messages {
 
     private static ObjectNode loss(Gap.Loss loss, Thinned<Point> differences) {
         ObjectNode node = JSON.createObjectNode().put("steps", loss.steps());
-        number(node, "last", loss.last());
-        number(node, "largest", loss.largest());
+        Line.put(node, "last", loss.last());
+        Line.put(node, "largest", loss.largest());
         if (differences != null) {
             column(node, "step", differences.lines(), Point::step);
             column(node, "loss", differences.lines(), Point::value);
@@ -306,10 +306,10 @@ final class Messages {
             Arrays.stream(turning.peaks()).forEach(value -> Messages.add(peaks, value));
             Arrays.stream(turning.last()).forEach(value -> Messages.add(last, value));
             ObjectNode turned = node.putObject("turning");
-            number(turned, "peak", turning.peak());
-            number(turned, "mean", turning.mean());
-            number(turned, "finalToPeak", turning.finalToPeak());
-            number(turned, "angle", turning.angle());
+            Line.put(turned, "peak", turning.peak());
+            Line.put(turned, "mean", turning.mean());
+            Line.put(turned, "finalToPeak", turning.finalToPeak());
+            Line.put(turned, "angle", turning.angle());
             return node.toString();
         }
     }
@@ -321,10 +321,6 @@ final class Messages {
     static <T> void column(ObjectNode into, String key, Collection<T> lines, ToDoubleFunction<T> value) {
         ArrayNode array = into.putArray(key);
         lines.forEach(line -> add(array, value.applyAsDouble(line)));
-    }
-
-    private static void number(ObjectNode node, String key, double value) {
-        node.put(key, Double.isFinite(value) ? (Double) value : null);
     }
 
     private static void add(ArrayNode array, double value) {

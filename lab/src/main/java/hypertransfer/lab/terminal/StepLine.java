@@ -69,7 +69,7 @@ public final class StepLine implements Watcher {
             out.println(title);
         }
         kinds = session.optimizer().matrices().stream()
-                .map(matrix -> matrix.whole().kind().path().replaceFirst(".*\\.", ""))
+                .map(matrix -> matrix.whole().kind().label())
                 .toList();
         Architecture a = c.architecture();
         String parameters =
@@ -84,7 +84,7 @@ public final class StepLine implements Watcher {
         }
         if (!brief) {
             out.print(width.cut(session.memory().table()));
-            out.print(width.cut(session.routingTable()));
+            out.print(width.cut(session.routing().table(session.parameters().all())));
         }
         if (step > 0) {
             out.println("continuing at step " + step);

@@ -76,7 +76,6 @@ public final class Corpus implements AutoCloseable {
         return found;
     }
 
-    /** The parts' names, in order. */
     public List<String> names() {
         return parts.stream().map(Tokens::name).toList();
     }

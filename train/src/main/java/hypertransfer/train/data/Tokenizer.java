@@ -43,21 +43,16 @@ public final class Tokenizer implements AutoCloseable {
     }
 
     /**
-     * How lines are read.
-     *
      * @param field the field of a line of JSON that holds the text
      * @param skip whether a line that cannot be read is left out and counted; else it ends all
-     */
-    public record Reading(String field, boolean skip) {}
-
-    /**
      * @param shuffle the seed by which documents change places; empty: they keep the order of the input
      * @param shardTokens tokens in a shard
      * @param force whether shards of the same name are replaced
      */
     public record Options(
             Vocabulary vocabulary,
-            Reading reading,
+            String field,
+            boolean skip,
             Held held,
             OptionalLong shuffle,
             long shardTokens,
@@ -198,8 +193,7 @@ public final class Tokenizer implements AutoCloseable {
             for (Piece piece = pieces.next(); piece != null; piece = pieces.next()) {
                 Piece next = piece;
                 pending.add(new Pending(
-                        pool.submit(
-                                () -> next.tokenize(options.vocabulary, options.reading.field, options.reading.skip)),
+                        pool.submit(() -> next.tokenize(options.vocabulary, options.field, options.skip)),
                         next.bytes().length));
                 if (pending.size() > AHEAD * options.threads) {
                     writeNext();

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -88,9 +89,7 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
             throw new Refusal(json + " is not a golden trajectory: it has no network or no cases");
         }
         if (IntStream.of(sizes.vocab, sizes.layers, sizes.dim, sizes.headDim, sizes.seq, sizes.batch, sizes.steps)
-                        .min()
-                        .getAsInt()
-                < 1) {
+                .anyMatch(size -> size < 1)) {
             throw new Refusal(json + " is not a golden trajectory: every size must be one or more");
         }
         for (Case c : sizes.cases) {
@@ -100,10 +99,8 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
                     && c.matrices != null
                     && c.matrices.values().stream()
                             .allMatch(t -> t != null
-                                    && whole(t.norm)
-                                    && whole(t.targetNorm)
-                                    && whole(t.rate)
-                                    && whole(t.effective));
+                                    && Stream.of(t.norm, t.targetNorm, t.rate, t.effective)
+                                            .allMatch(this::whole));
             if (!complete) {
                 throw new Refusal(
                         json + ": case " + c.label() + " does not have " + sizes.steps + " numbers per series");

@@ -36,7 +36,7 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
         Golden.Sizes sizes = golden.sizes();
         Routing routing = Routing.standard(direction, transfer(c));
         Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
-        try (Session session = Session.of(engine, golden.architecture(), routing, 1, false)) {
+        try (Session session = Session.of(engine, golden.architecture(), routing)) {
             Parameters parameters = session.parameters();
             Network network = session.network();
             for (Parameter p : parameters.all()) {

@@ -3,12 +3,11 @@ package hypertransfer.train.log;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.EngineException;
+import hypertransfer.train.Word;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.ReadOnlyFileSystemException;
-import java.util.Arrays;
-import java.util.Locale;
 import java.util.stream.Stream;
 
 /** Why a run failed. Only a divergence is a result; all others are worth another try. */
@@ -46,13 +45,10 @@ public enum FailureKind {
 
     /** As it is written. */
     public String label() {
-        return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+        return Word.of(this).replace('-', ' ');
     }
 
     static FailureKind parse(String label) {
-        return Arrays.stream(values())
-                .filter(reason -> reason.label().equals(label))
-                .findFirst()
-                .orElse(null);
+        return Word.find(FailureKind.class, label.replace(' ', '-')).orElse(null);
     }
 }

@@ -247,21 +247,13 @@ public sealed interface Line {
 
     /** Puts a number; JSON has none that is not finite, so those become null. */
     static void put(ObjectNode node, String key, double value) {
-        if (Double.isFinite(value)) {
-            node.put(key, value);
-        } else {
-            node.putNull(key);
-        }
+        node.put(key, Double.isFinite(value) ? (Double) value : null);
     }
 
     private static void put(ObjectNode node, String key, double[] values) {
         ArrayNode array = node.putArray(key);
         for (double value : values) {
-            if (Double.isFinite(value)) {
-                array.add(value);
-            } else {
-                array.addNull();
-            }
+            array.add(Double.isFinite(value) ? (Double) value : null);
         }
     }
 }

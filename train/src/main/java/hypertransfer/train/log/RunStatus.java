@@ -1,12 +1,12 @@
 package hypertransfer.train.log;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
@@ -35,7 +35,7 @@ public record RunStatus(
 
         /** As it is written and shown. */
         public String label() {
-            return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+            return Word.of(this).replace('-', ' ');
         }
     }
 

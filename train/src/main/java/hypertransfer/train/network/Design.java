@@ -46,11 +46,8 @@ public record Design(
     /** What differs from the paper's, for people. */
     List<String> differences() {
         List<String> others = new ArrayList<>();
-        switch (mlp) {
-            case RELU_SQUARED -> {}
-            case GELU -> others.add("GELU");
-            case SWIGLU -> others.add("SwiGLU");
-        }
+        add(others, mlp == Nonlinearity.GELU, "GELU");
+        add(others, mlp == Nonlinearity.SWIGLU, "SwiGLU");
         add(others, mlpWidth > 0, "MLP of " + mlpWidth);
         add(others, kvHeads > 0, kvHeads + " key/value head" + (kvHeads > 1 ? "s" : ""));
         add(others, window > 0, "window of " + window);

@@ -40,7 +40,6 @@ public record Outline(String name, int rows, int cols, int layer, Kind kind) {
         }
     }
 
-    /** A hidden matrix. */
     static Outline hidden(int layer, Kind kind, int rows, int cols) {
         return new Outline(kind.in(layer), rows, cols, layer, kind);
     }

@@ -46,7 +46,6 @@ public record Ownership(int ranks, List<Piece> pieces) {
             this(architecture.outlines(), Ownership.of(architecture.outlines(), ranks), rank, micros);
         }
 
-        /** The pieces that this rank owns. */
         public List<Piece> own() {
             return ownership.of(rank);
         }

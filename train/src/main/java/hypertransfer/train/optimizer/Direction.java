@@ -25,10 +25,12 @@ public interface Direction {
     String label();
 
     /**
-     * The tensors that a matrix's direction remembers between two steps, by the name they have in files. Each starts at
-     * zero.
+     * The tensors that a matrix's direction remembers between two steps, by the name they have in files: one, unless a
+     * direction says otherwise. Each starts at zero.
      */
-    List<String> memory();
+    default List<String> memory() {
+        return List.of("momentum");
+    }
 
     /** The rows and columns of a tensor that is remembered. */
     record Extent(int rows, int cols) {}
@@ -90,11 +92,6 @@ public interface Direction {
             return "Muon " + momentum + (nesterov ? " Nesterov" : "")
                     + (shape == ShapeFactor.NONE ? "" : " " + Word.of(shape) + " factor") + ", "
                     + iteration.label();
-        }
-
-        @Override
-        public List<String> memory() {
-            return List.of("momentum");
         }
 
         @Override
@@ -160,11 +157,6 @@ public interface Direction {
         @Override
         public String label() {
             return "SGD " + momentum + (nesterov ? " Nesterov" : "");
-        }
-
-        @Override
-        public List<String> memory() {
-            return List.of("momentum");
         }
 
         @Override

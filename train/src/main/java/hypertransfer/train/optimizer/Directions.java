@@ -8,7 +8,6 @@ import hypertransfer.train.Word;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /** The directions that a configuration can name. Another one needs its class, with its facts, and a line here. */
 public enum Directions implements Word {
@@ -55,7 +54,7 @@ public enum Directions implements Word {
         }
     }
 
-    private final Facts facts;
+    public final Facts facts;
 
     Directions(Facts facts) {
         this.facts = facts;
@@ -78,14 +77,6 @@ public enum Directions implements Word {
 
     public static Iterable<String> open() {
         return USUAL.keySet();
-    }
-
-    /** A row of the documents' table: its name, what it is, the keys that it reads with their defaults. */
-    public String row() {
-        String keys = facts.reads.stream()
-                .map(key -> facts.defaults.containsKey(key) ? key + " " + facts.defaults.get(key) : key)
-                .collect(Collectors.joining(", "));
-        return "| `" + label() + "` | " + facts.summary + " | " + keys + " |";
     }
 
     /** Makes the direction; refuses what it would ignore. */

@@ -46,7 +46,7 @@ final class Hidden {
         boolean exact = routing.representation().exact();
         for (int p = 0; p < counts.length; first += counts[p++]) {
             Outline whole = wholes.get(p);
-            View.Cut cut = routing.rule().apply(whole).view().of(whole, head);
+            View cut = routing.rule().apply(whole).view().of(whole, head);
             counts[p] = cut.count();
             for (Parameter mine : parameters.own()) {
                 if (mine.outline() == whole) {
@@ -56,7 +56,7 @@ final class Hidden {
         }
     }
 
-    private void cut(Parameter mine, View.Cut cut, int first, boolean exact) {
+    private void cut(Parameter mine, View cut, int first, boolean exact) {
         List<Own> parts = new ArrayList<>();
         boolean copies = cut.across() > 1;
         Role role = exact ? Role.EXACT_MASTER : Role.MASTER;

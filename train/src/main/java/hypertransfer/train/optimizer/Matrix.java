@@ -21,7 +21,7 @@ public record Matrix(String name, Outline whole, int part, int rows, int cols, R
         List<Matrix> all = new ArrayList<>();
         for (Outline whole : hidden) {
             Rule rule = routing.rule().apply(whole);
-            View.Cut cut = rule.view().of(whole, head);
+            View cut = rule.view().of(whole, head);
             int rows = whole.rows() / cut.down(), cols = whole.cols() / cut.across();
             for (int k = 0; k < cut.count(); k++) {
                 int part = cut.count() == 1 ? -1 : k;

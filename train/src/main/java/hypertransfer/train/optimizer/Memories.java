@@ -62,7 +62,7 @@ public final class Memories {
         for (int p = 0; p < parameters.size(); p++) {
             Outline whole = parameters.get(p);
             Direction direction = routing.rest();
-            View.Cut cut = new View.Cut(1, 1);
+            View cut = View.WHOLE;
             if (whole.hidden()) {
                 Rule rule = routing.rule().apply(whole);
                 direction = rule.direction();

@@ -165,7 +165,7 @@ public final class Optimizer {
     /** Continues from a saved state; {@link #tensors} and the masters must have been written. */
     public void restore(List<State> states, long steps) {
         List<String> names = states.stream().map(State::matrix).toList();
-        List<String> own = names();
+        List<String> own = hidden.stream().map(Matrix::name).toList();
         if (!names.equals(own)) {
             throw new Refusal("the saved state is of matrices " + names + ", the network has " + own);
         }
@@ -178,10 +178,6 @@ public final class Optimizer {
     /** The hidden matrices, or the parts that count as such, in the order of all arrays. */
     public List<Matrix> matrices() {
         return hidden;
-    }
-
-    public List<String> names() {
-        return hidden.stream().map(Matrix::name).toList();
     }
 
     /** Multiplies the master of a hidden matrix, or of a part, where this rank owns it; a restore must follow. */
@@ -202,10 +198,6 @@ public final class Optimizer {
     /** What the algebra remembers, a state for each hidden matrix. */
     public List<State> states() {
         return states;
-    }
-
-    public long steps() {
-        return steps;
     }
 
     /** What the directions of this rank's pieces remember, by the name it has in files. */

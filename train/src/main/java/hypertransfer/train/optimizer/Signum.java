@@ -24,11 +24,6 @@ public record Signum(double momentum, boolean nesterov) implements Direction {
     }
 
     @Override
-    public List<String> memory() {
-        return List.of("momentum");
-    }
-
-    @Override
     public void apply(Engine engine, List<Tensor> g, double[] scale, long t, List<List<Tensor>> state) {
         double beta = t == 0 ? 0 : momentum;
         // beta m + (1 - beta) g of the new m is beta^2 m + (1 - beta^2) g of the old one

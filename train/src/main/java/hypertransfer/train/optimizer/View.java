@@ -1,8 +1,10 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.Word;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Outline;
+import java.util.Arrays;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -28,13 +30,6 @@ public record View(Kind kind, int down, int across) {
         BLOCKS
     }
 
-    /** A matrix in so many parts. */
-    public record Cut(int down, int across) {
-        int count() {
-            return down * across;
-        }
-    }
-
     /** {@code whole}, {@code heads}, {@code blocks:2x1}: two parts, one below the other. */
     public static View parse(String text) {
         Matcher blocks = BLOCKS.matcher(text);
@@ -51,30 +46,23 @@ public record View(Kind kind, int down, int across) {
     }
 
     public String text() {
-        return switch (kind) {
-            case WHOLE -> "whole";
-            case HEADS -> "heads";
-            case BLOCKS -> "blocks:" + down + "x" + across;
-        };
+        return Word.of(kind) + (kind == Kind.BLOCKS ? ":" + down + "x" + across : "");
     }
 
     /**
-     * How a hidden matrix is cut.
+     * How a hidden matrix is cut: whole, or in blocks.
      *
      * @param head the width of a head
      */
-    public Cut of(Outline matrix, int head) {
+    public View of(Outline matrix, int head) {
         int rows = matrix.rows(), cols = matrix.cols();
-        Cut cut = switch (kind) {
-            case WHOLE -> new Cut(1, 1);
-            case HEADS ->
-                switch (matrix.kind()) {
-                    case Q, K, V -> new Cut(rows / head, 1);
-                    case O -> new Cut(1, cols / head);
-                    default -> new Cut(1, 1);
+        View cut = kind != Kind.HEADS
+                ? this
+                : switch (matrix.kind()) {
+                    case Q, K, V -> new View(Kind.BLOCKS, rows / head, 1);
+                    case O -> new View(Kind.BLOCKS, 1, cols / head);
+                    default -> WHOLE;
                 };
-            case BLOCKS -> new Cut(down, across);
-        };
         if (rows % cut.down != 0 || cols % cut.across != 0) {
             throw new Refusal(
                     "matrices.view is " + text() + ", and " + matrix.name() + " has " + rows + " rows and " + cols
@@ -83,18 +71,21 @@ public record View(Kind kind, int down, int across) {
         return cut;
     }
 
+    /** The parts of what {@link #of} returns. */
+    int count() {
+        return down * across;
+    }
+
     /**
      * Of every number of a matrix, the number of the part that it belongs to.
      *
      * @param head the width of a head
      */
     public int[] parts(Outline matrix, int head) {
-        Cut cut = of(matrix, head);
+        View cut = of(matrix, head);
         int cols = matrix.cols(), high = matrix.rows() / cut.down, wide = cols / cut.across;
         int[] parts = new int[Math.toIntExact(matrix.size())];
-        for (int i = 0; i < parts.length; i++) {
-            parts[i] = i / cols / high * cut.across + i % cols / wide;
-        }
+        Arrays.setAll(parts, i -> i / cols / high * cut.across + i % cols / wide);
         return parts;
     }
 

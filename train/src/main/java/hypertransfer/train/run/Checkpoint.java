@@ -92,7 +92,6 @@ public record Checkpoint(
         return numbers.resolveSibling(numbers.getFileName().toString().replace(NUMBERS, TENSORS));
     }
 
-    /** What the algebra remembers of one matrix. */
     State state(String matrix) {
         return states.stream()
                 .filter(state -> state.matrix().equals(matrix))

@@ -90,7 +90,9 @@ public record Imported(Map<String, double[]> weights) {
             }
             session.optimizer().start();
             session.requireFinite(0);
-            new Snapshot(session).save(lock.run(), 0, null, Origin.of(c, session, feed));
+            new Snapshot(session)
+                    .begin(lock.run(), 0, null, Origin.of(c, session, feed))
+                    .finish();
             Map<String, String> facts = new LinkedHashMap<>(provenance);
             facts.put("engine", engine.name());
             lock.provenance(new Provenance(facts, session.rules()));

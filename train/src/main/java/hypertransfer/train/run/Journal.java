@@ -33,7 +33,6 @@ final class Journal implements AutoCloseable {
         }
     }
 
-    /** Flushes all lines to disk. */
     void force() {
         if (metrics != null) {
             metrics.force();

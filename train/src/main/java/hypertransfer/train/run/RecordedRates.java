@@ -143,7 +143,7 @@ public record RecordedRates(
     }
 
     /** The same of steps that were taken in memory. */
-    static RecordedRates of(List<Rehearsal.Taken> steps, String series) {
+    public static RecordedRates of(List<Rehearsal.Taken> steps, String series) {
         List<String> names = steps.getFirst().matrices().stream()
                 .map(step -> step.next().matrix())
                 .toList();

@@ -41,12 +41,11 @@ public record Rehearsal(
      * The first steps of a run, in memory.
      *
      * @param scale what all rates are multiplied by
-     * @param source steps of a run of as many, and the series of them that this run takes for its schedule; or null
+     * @param recorded the schedule that it takes, of a run of as many steps; null for its own
      * @return fewer than asked for where it diverges
      */
-    public static List<Taken> take(Configuration c, int count, double scale, Source source) {
+    public static List<Taken> take(Configuration c, int count, double scale, RecordedRates recorded) {
         List<Taken> taken = new ArrayList<>();
-        RecordedRates recorded = source == null ? null : RecordedRates.of(source.steps, source.series);
         try (Feed feed = Feed.open(c);
                 Session session = Session.open(c, Invariance.needed(c))) {
             Optimizer optimizer = session.optimizer();
@@ -69,9 +68,6 @@ public record Rehearsal(
         }
         return taken;
     }
-
-    /** Steps that were taken, and the series of them that another run takes for its schedule. */
-    public record Source(List<Taken> steps, String series) {}
 
     /**
      * Opens data and network as the run would, and takes steps for about so many seconds; a few steps are waited for

@@ -76,13 +76,12 @@ public record Session(
 
     /**
      * Puts a network and its optimizer onto an engine, which from now on is closed with the session, also where it does
-     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer.
-     *
-     * @param micros micro-batches per step
+     * not fit. It has no weights yet: {@link #initialize} it, or write them and start the optimizer. A step has one
+     * micro-batch.
      */
-    public static Session of(Engine engine, Architecture architecture, Routing routing, int micros, boolean recompute) {
+    public static Session of(Engine engine, Architecture architecture, Routing routing) {
         Masters masters = routing.masters(architecture.hidden());
-        return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, micros, recompute);
+        return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, 1, false);
     }
 
     /**
@@ -249,11 +248,6 @@ public record Session(
         return network.loss(batch.inputs(), batch.targets());
     }
 
-    /** The names of the hidden matrices, in the order of all arrays. */
-    public List<String> matrices() {
-        return optimizer.names();
-    }
-
     /** The gradient rule of each hidden matrix, in the order of all arrays. */
     Map<String, GradientRule> rules() {
         Map<String, GradientRule> rules = new LinkedHashMap<>();
@@ -285,11 +279,6 @@ public record Session(
                                 + ": the run has diverged; lower the learning rate");
             }
         }
-    }
-
-    /** Which optimizer moves what, for people. */
-    public String routingTable() {
-        return routing.table(parameters.all());
     }
 
     @Override

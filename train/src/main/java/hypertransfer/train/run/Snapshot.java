@@ -30,11 +30,6 @@ import java.util.function.Consumer;
 record Snapshot(Session session) {
     private static final double ROUNDINGS = 1e-12;
 
-    /** Writes a checkpoint of the session as it stands. */
-    Path save(Run run, int step, Double validation, Origin origin) {
-        return begin(run, step, validation, origin).finish();
-    }
-
     /**
      * A checkpoint on its way to the disk.
      *
@@ -154,10 +149,8 @@ record Snapshot(Session session) {
      * Loads another run's checkpoint and continues from it in a space of one's own: the carrier's radius is the norm it
      * has there, the target keeps the norm it has there. A plain optimizer has one matrix, so it takes the target's. Where
      * the network is evaluated at the radius, that stays what it was, so that the network sees the same bits.
-     *
-     * @return the steps taken
      */
-    int continueFrom(Run run, int step, Consumer<String> warnings) {
+    void continueFrom(Run run, int step, Consumer<String> warnings) {
         Checkpoint c = new Checkpoints(run).at(step, (checkpoint, file) -> load(checkpoint, file, warnings));
         List<State> changed = new ArrayList<>();
         List<Matrix> matrices = session.optimizer().matrices();
@@ -176,6 +169,5 @@ record Snapshot(Session session) {
             changed.add(new State(s.matrix(), s.step(), radius, norm, s.targetNorm()));
         }
         session.optimizer().restore(changed, step);
-        return step;
     }
 }

@@ -161,7 +161,8 @@ public final class Trainer {
         } else if (c.from().run() != null) {
             String name = c.from().run();
             Run other = directory.named(name).orElseGet(() -> new Run(Path.of(name)));
-            step = new Snapshot(session).continueFrom(other, c.from().step(), watcher::warned);
+            step = c.from().step();
+            new Snapshot(session).continueFrom(other, step, watcher::warned);
         } else {
             session.initialize(c);
         }
@@ -189,7 +190,7 @@ public final class Trainer {
     }
 
     private void record(Session session) {
-        lock.rewind(step, validated == step, session.matrices().size(), watcher::warned);
+        lock.rewind(step, validated == step, session.optimizer().matrices().size(), watcher::warned);
         directory.metrics().last(Line.Training.class).ifPresent(line -> loss = line.loss());
         directory.metrics().last(Line.Validation.class).ifPresent(line -> validation = line.loss());
         Map<String, String> facts = new LinkedHashMap<>(provenance);

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -233,7 +234,20 @@ class ConfigurationTest {
     @Test
     void everyDirectionIsExplained() throws IOException {
         assertThat(Files.readString(Path.of("..", "docs", "USE.md")).lines())
-                .containsAll(Stream.of(Directions.values()).map(Directions::row).toList());
+                .containsAll(Stream.of(Directions.values())
+                        .map(ConfigurationTest::row)
+                        .toList());
+    }
+
+    /** A row of the table: its name, what it is, the keys that it reads with their defaults. */
+    private static String row(Directions direction) {
+        Directions.Facts facts = direction.facts;
+        String keys = facts.reads().stream()
+                .map(key -> facts.defaults().containsKey(key)
+                        ? key + " " + facts.defaults().get(key)
+                        : key)
+                .collect(Collectors.joining(", "));
+        return "| `" + direction.label() + "` | " + facts.summary() + " | " + keys + " |";
     }
 
     private static List<String> keys(JsonNode node) {

@@ -9,7 +9,6 @@ import com.knuddels.jtokkit.api.EncodingType;
 import hypertransfer.train.data.Tokenizer.Held;
 import hypertransfer.train.data.Tokenizer.Options;
 import hypertransfer.train.data.Tokenizer.Progress;
-import hypertransfer.train.data.Tokenizer.Reading;
 import hypertransfer.train.data.Tokenizer.Result;
 import hypertransfer.train.data.text.Vocabulary;
 import java.io.IOException;
@@ -53,13 +52,12 @@ class TokenizerTest {
 
     private static Options options(double validation, long shardTokens, int threads) {
         Held held = new Held(validation, 0);
-        return new Options(Vocabulary.GPT2, new Reading("text", false), held, IN_ORDER, shardTokens, false, threads);
+        return new Options(Vocabulary.GPT2, "text", false, held, IN_ORDER, shardTokens, false, threads);
     }
 
     /** Of bytes, where lines that cannot be read are skipped. */
     private static Options holding(double share, long fewest, OptionalLong shuffle, long shardTokens) {
-        Reading skipping = new Reading("text", true);
-        return new Options(Vocabulary.BYTES, skipping, new Held(share, fewest), shuffle, shardTokens, false, 2);
+        return new Options(Vocabulary.BYTES, "text", true, new Held(share, fewest), shuffle, shardTokens, false, 2);
     }
 
     private static Result run(Path out, Options options, Object... places) {
@@ -179,7 +177,7 @@ class TokenizerTest {
         assertThat(files(out)).containsExactlyEntriesOf(before);
         Files.writeString(out.resolve("setb_train_000001.bin"), "another set's");
         Options o = options(0, 100, 1);
-        run(out, new Options(o.vocabulary(), o.reading(), o.held(), o.shuffle(), 100, true, 1), file);
+        run(out, new Options(o.vocabulary(), o.field(), o.skip(), o.held(), o.shuffle(), 100, true, 1), file);
         assertThat(files(out)).containsOnlyKeys("set_train_000001.bin", "setb_train_000001.bin");
     }
 
@@ -420,8 +418,7 @@ class TokenizerTest {
     void theTextMayBeInAnotherField() throws IOException {
         Path file = Files.writeString(in.resolve("a.jsonl"), "{\"text\": \"no\", \"body\": \"yes\"}\n");
         Options o = options(0, 1000, 1);
-        Reading body = new Reading("body", false);
-        run(out, new Options(Vocabulary.BYTES, body, o.held(), o.shuffle(), 1000, false, 1), file);
+        run(out, new Options(Vocabulary.BYTES, "body", false, o.held(), o.shuffle(), 1000, false, 1), file);
         assertThat(documents(Split.TRAIN)).containsExactly("yes");
         out = directory.resolve("other");
         refused(

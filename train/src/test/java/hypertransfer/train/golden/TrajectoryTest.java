@@ -91,7 +91,7 @@ class TrajectoryTest {
         Schedule rate = Schedule.linear(peak, STEPS, 0.05, 0.1), rest = Schedule.linear(0.005, STEPS, 0.05, 0.1);
         Engine engine = Engines.open("reference", NETWORK.dims(BATCH));
         double[] losses = new double[STEPS];
-        try (Session session = Session.of(engine, NETWORK, Routing.standard(way.direction, transfer), 1, false)) {
+        try (Session session = Session.of(engine, NETWORK, Routing.standard(way.direction, transfer))) {
             long seed = 1;
             for (Parameter p : session.parameters().all().stream()
                     .sorted(Comparator.comparing(Parameter::name))

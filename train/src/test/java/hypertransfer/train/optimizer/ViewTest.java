@@ -97,7 +97,7 @@ class ViewTest {
     void everyPartHasANameARadiusAndItsOwnNorm() {
         try (Rig rig = rig(Direction.Muon.standard(), Mode.HYPERBALL.transfer(0), "heads")) {
             List<State> start = rig.optimizer.states();
-            assertThat(rig.optimizer.names())
+            assertThat(rig.optimizer.matrices().stream().map(Matrix::name))
                     .startsWith("blocks.0.attn.q#0.weight", "blocks.0.attn.q#1.weight", "blocks.0.attn.k#0.weight")
                     .contains("blocks.1.attn.o#1.weight", "blocks.1.mlp.fc.weight")
                     .hasSize(2 * (4 * 2 + 2));

@@ -138,7 +138,9 @@ class CheckpointTest {
         for (int step = 10; step <= 50; step += 10) {
             double validation = step == 20 ? 1.5 : 2;
             try (Session session = Session.open(c, Map.of())) {
-                new Snapshot(session).save(kept, step, step == 30 ? null : validation, null);
+                new Snapshot(session)
+                        .begin(kept, step, step == 30 ? null : validation, null)
+                        .finish();
                 new Checkpoints(kept).prune(step, 2);
             }
         }

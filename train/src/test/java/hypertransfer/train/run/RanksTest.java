@@ -54,7 +54,9 @@ class RanksTest {
                 Line.Validation validation =
                         session.validate(feed, 3, () -> false).orElseThrow();
                 session.requireFinite(3);
-                Path numbers = new Snapshot(session).save(run, 3, validation.loss(), null);
+                Path numbers = new Snapshot(session)
+                        .begin(run, 3, validation.loss(), null)
+                        .finish();
                 if (ranks.rank() == 0) {
                     result.add(validation);
                     result.add(Files.readString(numbers));

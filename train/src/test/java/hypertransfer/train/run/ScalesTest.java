@@ -78,11 +78,11 @@ class ScalesTest {
                 new Rule(Direction.Muon.standard(), Mode.HYPERTRANSFER.transfer(0.1), 1, 0, View.WHOLE, proxyRate);
         Routing routing = new Routing(
                 matrix -> trained, Direction.Adam.standard(), 0.1, other -> 1, Representation.PLAIN, Clip.NONE);
-        try (Session session = Session.of(counting, architecture, routing, 1, false)) {
+        try (Session session = Session.of(counting, architecture, routing)) {
             session.initialize(1234);
             int[] tokens = new Random(3).ints(10, 0, 11).toArray();
             session.network().loss(tokens, tokens);
-            double[] rates = new double[session.matrices().size()];
+            double[] rates = new double[session.optimizer().matrices().size()];
             Arrays.fill(rates, 0.02);
             calls.clear();
             session.optimizer().step(rates, null, 0.01, null);

@@ -81,7 +81,7 @@ class SessionTest {
                 });
         Routing routing = Routing.standard(Direction.Muon.standard(), Rig.MUON);
         try (Feed feed = Feed.open(c);
-                Session session = Session.of(measuring, c.architecture(), routing, 1, false)) {
+                Session session = Session.of(measuring, c.architecture(), routing)) {
             session.initialize(1234);
             session.decide(feed.training(0, 0));
             assertThat(done[0]).isEqualTo(times);
@@ -89,7 +89,7 @@ class SessionTest {
                 assertThat(real.read(p.gradient())).containsOnly(0);
             }
             session.gradient(feed, 0, () -> false);
-            double[] rates = new double[session.matrices().size()];
+            double[] rates = new double[session.optimizer().matrices().size()];
             Arrays.fill(rates, 0.02);
             session.optimizer().step(rates, null, 0.01, null);
             return session.parameters().own().stream()

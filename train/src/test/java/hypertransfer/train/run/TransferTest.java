@@ -77,11 +77,11 @@ class TransferTest {
                                 ? GradientRule.RESCALED
                                 : GradientRule.REPRESENTATIVE));
         try (Session session = Session.open(c, rules)) {
-            assertThat(session.routingTable().lines())
+            assertThat(session.routing().table(session.parameters().all()).lines())
                     .filteredOn(line -> line.contains("attn.q.") || line.contains("attn.k."))
                     .hasSize(2)
                     .allMatch(line -> line.endsWith("gradient rescaled"));
-            assertThat(session.routingTable().lines())
+            assertThat(session.routing().table(session.parameters().all()).lines())
                     .filteredOn(line -> line.endsWith("gradient representative"))
                     .hasSize(4);
         }

@@ -11,7 +11,6 @@ import hypertransfer.engine.Tensor;
  * @param offset where it starts in the piece, in bytes
  */
 public record Floats(String name, int rows, int cols, int numberBytes, Piece piece, long offset) implements Tensor {
-    /** Where it lies. */
     public static final class Piece {
         private long address;
     }

@@ -28,7 +28,6 @@ public final class Storage implements AutoCloseable {
         return tensor;
     }
 
-    /** Places all tensors, if they fit. */
     public Memory commit() {
         Map<Role, Long> bytes = new EnumMap<>(Role.class);
         declared.forEach((role, tensors) ->

@@ -27,10 +27,14 @@ public final class Kernels {
 
     private final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
-    private final int softmaxBytes;
-    private final Optional<Flash> flash;
-    private final boolean fused;
-    private final boolean symmetric;
+    /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
+    public final int softmaxBytes;
+    /** How the tensor cores run attention; none where the plain kernels do. */
+    public final Optional<Flash> flash;
+    /** Whether products do what follows them. */
+    public final boolean fused;
+    /** Whether Newton-Schulz's symmetric products are computed by half. */
+    public final boolean symmetric;
 
     public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
@@ -97,26 +101,6 @@ public final class Kernels {
                     default -> throw new IllegalArgumentException("no kernel takes a " + argument.getClass());
                 })
                 .toArray();
-    }
-
-    /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
-    public int softmaxBytes() {
-        return softmaxBytes;
-    }
-
-    /** How the tensor cores run attention; none where the plain kernels do. */
-    public Optional<Flash> flash() {
-        return flash;
-    }
-
-    /** Whether products do what follows them. */
-    public boolean fused() {
-        return fused;
-    }
-
-    /** Whether Newton-Schulz's symmetric products are computed by half. */
-    public boolean symmetric() {
-        return symmetric;
     }
 
     static List<String> files(Optional<Flash> flash, boolean fused, boolean symmetric, boolean eight) {

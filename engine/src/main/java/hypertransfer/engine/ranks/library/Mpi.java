@@ -149,7 +149,6 @@ public final class Mpi implements Ranks {
         arena.close();
     }
 
-    /** Messages under way. */
     private final class Messages implements Delivery {
         private final Arena local = arenas.get();
         private final List<Integer> peers = new ArrayList<>();

@@ -107,10 +107,9 @@ public final class TokenizeCommand implements Runnable {
             return;
         }
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
-        var reading = new Tokenizer.Reading(field, skip);
         var held = new Tokenizer.Held(validation, fewest == null ? smallest(vocabulary) : fewest);
         var order = seed == null ? OptionalLong.empty() : OptionalLong.of(seed);
-        var options = new Tokenizer.Options(vocabulary, reading, held, order, shardTokens, force, threads);
+        var options = new Tokenizer.Options(vocabulary, field, skip, held, order, shardTokens, force, threads);
         Tokenizer tokenizer = new Tokenizer(out, options);
         Thread cleanup = new Thread(tokenizer::close); // Ctrl-C leaves no half shard
         Runtime.getRuntime().addShutdownHook(cleanup);

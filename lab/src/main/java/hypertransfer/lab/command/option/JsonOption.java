@@ -48,7 +48,6 @@ public final class JsonOption {
                 .build();
     }
 
-    /** The line for programs. */
     public void line(Object value) {
         out().println(mapper().writeValueAsString(value));
     }
