@@ -73,7 +73,7 @@ public record Launch(
                     : new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
                             .run(resume, changed, stop);
         } catch (RuntimeException | Error e) {
-            if (ours && !new Run(directory).begun()) {
+            if (ours && !new Run(directory).begun() && !RunLock.held(directory)) { // another may have begun there since
                 remove(directory, e);
             }
             throw e;
