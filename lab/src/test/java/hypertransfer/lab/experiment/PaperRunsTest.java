@@ -30,9 +30,9 @@ class PaperRunsTest {
     @CsvSource(delimiter = '|', textBlock = """
             exp1       | M1 | 0   | muon=0.01/0.01, muonh=0.0125/0.01
             exp2-zero  | M2 | 0   | muon=0.01/0.01, muonh=0.0125/0.01
-            exp2-tenth | M2 | 0.1 | muon=0.003/0.003, muonh=0.0125/0.01
-            exp3       | M2 | 0.1 | muon=0.003/0.003, muonh-matched=0.0125/0.01
-            adamw      | M1 | 0   | adamw=0.002/0.002, adamh=0.01/0.002
+            exp2-tenth | M2 | 0.1 | muon=0.003/0.003, muonh=0.0125/0.003
+            exp3       | M2 | 0.1 | muon=0.003/0.003, muonh-matched=0.0125/0.003
+            adamw      | M1 | 0   | adamw=0.008/0.008, adamh=0.01/0.004
             decay      | M1 | 0   | muon=0.01/0.01
             """)
     void papersNumbers(String name, Variant network, double finalRatio, String rates) {
