@@ -295,6 +295,9 @@ class RunCommandsTest {
                 .doesNotContain("-fold");
         Files.delete(matrices);
         assertThat(ht.fine("compare", whole, part)).doesNotContain("NaN").contains("effective rates unknown");
+        assertThat(ht.fine("compare", whole, part, "--json"))
+                .doesNotContain("NaN")
+                .contains("\"peak\":null");
     }
 
     /** Ended as bugs: an index out of bounds, and an element that is not there. */

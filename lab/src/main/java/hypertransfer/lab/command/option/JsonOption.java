@@ -7,8 +7,12 @@ import java.util.function.Consumer;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import tools.jackson.core.JsonGenerator;
 import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.SerializationContext;
+import tools.jackson.databind.ValueSerializer;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.module.SimpleModule;
 
 /** {@code --json}, for the commands that end with one line for programs, and where these print. */
 public final class JsonOption {
@@ -41,10 +45,25 @@ public final class JsonOption {
         return only ? new PrintWriter(Writer.nullWriter()) : out();
     }
 
-    /** Names as in {@code max_loss_error}. Made where it is needed: most commands that could print JSON start without it. */
+    /** JSON has no number that is not finite. */
+    private static final class Finite extends ValueSerializer<Double> {
+        @Override
+        public void serialize(Double value, JsonGenerator to, SerializationContext context) {
+            if (Double.isFinite(value)) {
+                to.writeNumber(value);
+            } else {
+                to.writeNull();
+            }
+        }
+    }
+
+    /** Names as in {@code max_loss_error}; what is not finite is null. Made where it is needed: most commands that could print JSON start without it. */
     public static JsonMapper mapper() {
         return JsonMapper.builder()
                 .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+                .addModule(new SimpleModule()
+                        .addSerializer(double.class, new Finite())
+                        .addSerializer(Double.class, new Finite()))
                 .build();
     }
 
