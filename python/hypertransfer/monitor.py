@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from . import shards, tensors
-from .algebra import Refusal
+from .algebra import Refusal, Step
 from .fit import Fit, fit
 from .groups import split
 from .optimizer import HyperTransfer
@@ -56,6 +56,8 @@ class Row(NamedTuple):
 def _opened(path: str, first: int) -> TextIO:
     """A new file, with what an older one has of the steps before this one; the older one gets another name."""
     rows: List[List[str]] = []
+    if os.path.isdir(path):
+        raise Refusal(f"{path} is a folder; give the name of a file, such as {os.path.join(path, 'norms.csv')}")
     if os.path.exists(path):
         if first:
             with open(path, newline="", encoding="utf-8") as file:
@@ -91,6 +93,7 @@ class EffectiveRates:
         self.optimizer, self.every, self.steps, self.rows = optimizer, every, first, []  # type: ignore[var-annotated]
         self._decoupled, self._first = decoupled_weight_decay, first
         self._before: List[Tensor] = []
+        self._taken: Dict[str, Step] = {}  # before the step, of our own optimizers
         self._waiting: Optional[Tuple[int, List[Tuple[float, float]], Tensor]] = None
         self._fixed: Optional[bool] = None
         self._file = _opened(path, first) if path else None
@@ -115,7 +118,11 @@ class EffectiveRates:
 
     @torch.no_grad()
     def _start(self) -> None:
-        if self.steps % self.every == 0 and not isinstance(self.optimizer, HyperTransfer):
+        if self.steps % self.every:
+            return
+        if isinstance(self.optimizer, HyperTransfer):
+            self._taken = dict(self.optimizer.taken)
+        else:
             self._before = [shards.own(p.detach()).clone() for _, p in self.matrices]
 
     @torch.no_grad()
@@ -149,7 +156,7 @@ class EffectiveRates:
             own, lr = optimizer.name(p), self._settings(p)[0]
             for key in [k for k in optimizer.taken if k == own or k.startswith(own + "#")]:
                 step, reading = optimizer.taken[key], optimizer.readings[key]
-                if step.push > 0 and math.isfinite(step.effective):
+                if step is not self._taken.get(key) and 0 < step.effective < math.inf:
                     self._add(Row(t, name + key[len(own):], step.norm, step.effective, step.angle, step.keep, step.next.norm, lr),
                               step.push * reading.u, reading.uw, step.push)
 
@@ -160,10 +167,11 @@ class EffectiveRates:
         t, settings, sums = self._waiting
         self._waiting = None
         values = sums.tolist()
-        if self._fixed is None:  # norms that no step changes: somebody's Hyperball
-            self._fixed = all(abs(2 * dw + dd) < 0.01 * dd for _, dd, dw in values)
-        for (name, _), (lr, decay), (ww, dd, dw) in zip(self.matrices, settings, values):
-            if lr == 0 or ww == 0 or not math.isfinite(ww + dd + dw):
+        moved = [(dd, dw) for _, dd, dw in values if dd > 0]
+        if self._fixed is None and moved:  # norms that no step changes: somebody's Hyperball
+            self._fixed = all(abs(2 * dw + dd) < 0.01 * dd for dd, dw in moved)
+        for (name, p), (lr, decay), (ww, dd, dw) in zip(self.matrices, settings, values):
+            if lr == 0 or ww == 0 or dd == 0 or not math.isfinite(ww + dd + dw):  # without a gradient nothing is touched
                 continue
             # on a Hyperball the projection's part is not known: u is taken to be at right angles to w
             kept = 1 + dw / ww if self._fixed else 1 - lr * decay
@@ -173,6 +181,9 @@ class EffectiveRates:
             update = math.sqrt(max(0.0, dd + 2 * lost * dw + lost * lost * ww))
             angle = math.atan2(math.sqrt(max(0.0, ww * dd - dw * dw)), ww + dw)
             norm = math.sqrt(ww)
+            digits = torch.finfo(torch.float64 if p.dtype == torch.float64 else torch.float32).eps
+            if update <= norm * max(digits, 1e-7 * abs(lost)):  # only decay, and its rounding
+                continue
             after = math.sqrt(max(0.0, ww + 2 * dw + dd))
             self._add(Row(t, name, norm, update / (kept * norm), angle, kept, after, lr), update, -(dw + lost * ww) / lr, lr)
 
@@ -196,12 +207,18 @@ class EffectiveRates:
         self._read()
         logs: Dict[int, List[float]] = {}
         for row in self.rows:
-            logs.setdefault(row.step, []).append(math.log(max(row.effective, 1e-300)))
+            logs.setdefault(row.step, []).append(math.log(row.effective))
         return [(step, math.exp(sum(some) / len(some))) for step, some in sorted(logs.items())]
+
+    def _points(self) -> List[Tuple[int, float]]:
+        points = self.schedule()
+        if not points:
+            raise Refusal("no step with a rate above zero was measured; call this after the first steps, and see `every`")
+        return points
 
     def rate_at(self, t: int) -> float:
         """The schedule at any step, between those that were measured."""
-        points = self.schedule()
+        points = self._points()
         later = next((i for i, (step, _) in enumerate(points) if step >= t), len(points) - 1)
         (t0, a), (t1, b) = points[max(0, later - 1)], points[later]
         x = 1.0 if t1 == t0 else min(1.0, max(0.0, (t - t0) / (t1 - t0)))
@@ -267,7 +284,7 @@ class EffectiveRates:
 
     def picture(self) -> Picture:
         """The effective rate beside the schedule, both over their peaks."""
-        points = self.schedule()
+        points = self._points()
         lrs = {row.step: row.lr for row in self.rows}
         top, most = max(rate for _, rate in points), max(lrs.values())
         steps = [step for step, _ in points]

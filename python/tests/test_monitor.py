@@ -145,6 +145,10 @@ def test_somebody_elses_hyperball_is_recognised():
     model = network()
     optimizer = Ball([p for p in model.parameters() if p.ndim == 2], lr=0.02)
     rates = EffectiveRates(model, optimizer, every=2)
+    for lr in (0.0, 0.02):  # a warm-up that starts at zero
+        optimizer.param_groups[0]["lr"] = lr
+        model(torch.ones(2, 6).double()).sum().backward()
+        optimizer.step()
     train(model, optimizer, 40)
     said = rates.close(quiet=True)
     assert "norms are fixed" in said and "keeps norms fixed" in said
@@ -163,6 +167,70 @@ def test_schedulers_before_and_after_and_scaler_still_work():
     first.step(), second.step()
     assert rates.steps == 1
     rates.close(quiet=True)
+
+
+OPTIMIZERS = [lambda ps: torch.optim.AdamW(ps, lr=0.01, weight_decay=0.1), lambda ps: torch.optim.SGD(ps, lr=0.01),
+              lambda ps: ht.HyperTransfer(ps, lr=0.01, direction="adam")]
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_a_matrix_without_a_gradient_has_no_row_of_that_step(make):
+    model = network()
+    optimizer = make(model.parameters())
+    rates = EffectiveRates(model, optimizer, every=1)
+    for t in range(6):
+        optimizer.zero_grad(set_to_none=True)
+        model(torch.ones(2, 6).double()).square().sum().backward()
+        if t % 2:
+            model[0].weight.grad = None  # an expert that no token came to
+        optimizer.step()
+    rates.close(quiet=True)
+    steps = {name: [row.step for row in rows] for name, rows in rates.curves().items()}
+    assert steps == {"0.weight": [0, 2, 4], "2.weight": list(range(6))}
+    assert rates.schedule()[1][1] == pytest.approx(rates.curves()["2.weight"][1].effective, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_matrix_that_only_decays_has_no_effective_rate(make, dtype):
+    model = network().to(dtype)
+    optimizer = make(model.parameters())
+    rates = EffectiveRates(model, optimizer, every=1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.ones(2, 6, dtype=dtype)).square().sum().backward()
+        model[0].weight.grad.zero_()
+        optimizer.step()
+    rates.close(quiet=True)
+    assert list(rates.curves()) == ["2.weight"]
+
+
+@pytest.mark.parametrize("direction", ["soap", "soap-muon"])
+def test_a_first_step_that_moves_nothing_is_no_part_of_the_schedule(direction):
+    model = network()
+    hidden, rest = ht.split(model)
+    optimizer = ht.HyperTransfer([dict(params=hidden, lr=0.02, direction=direction), ht.adamw(rest, lr=0.01)])
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 20)
+    assert "e-300" not in rates.close(quiet=True)
+    assert rates.schedule()[0][0] == 1 and rates.fit().error < 1
+
+
+def test_nothing_measured_is_said():
+    model = network()
+    rates = EffectiveRates(model, torch.optim.AdamW(model.parameters()))
+    for ask in (lambda: rates.rate_at(3), rates.picture):
+        with pytest.raises(ht.Refusal, match="no step with a rate above zero was measured"):
+            ask()
+    assert rates.close() == rates.close() == "no step with a rate above zero was measured"
+
+
+def test_a_folder_is_not_renamed(tmp_path):
+    model = network()
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(ht.Refusal, match="runs is a folder; give the name of a file, such as .*norms.csv"):
+        EffectiveRates(model, torch.optim.AdamW(model.parameters()), str(tmp_path / "runs"))
+    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
 
 
 def test_views_are_measured_part_by_part():
