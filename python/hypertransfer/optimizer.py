@@ -58,14 +58,16 @@ class HyperTransfer(torch.optim.Optimizer):
     decay), `readings` to what was measured for it. The state dict holds everything for an exact continuation.
     """
 
+    _KEPT = ("clip_norm", "_given", "_names")
+
     def __init__(self, params: Iterable, lr: Any = None, *, clip_norm: float = 0.0, **options: Any):
         settings.number("clip_norm", clip_norm, 0, math.inf)
         self._given = settings.known({k: v for k, v in dict(lr=lr, **options).items() if v is not None})
         self._begin()
         self.clip_norm = clip_norm
-        groups = list(params) if not isinstance(params, Tensor) else [params]
+        groups = [params] if isinstance(params, (Tensor, dict, set)) else list(params)
         if groups and not isinstance(groups[0], dict):
-            groups = [dict(params=groups)]
+            groups = [dict(params=params if isinstance(params, set) else groups)]
         super().__init__(groups, dict(lr=self._given.get("lr"), weight_decay=self._given.get("weight_decay", 0.1)))
         for name in settings.OPTIONS & set(self._given):
             if all(name not in group for group in self.param_groups):
@@ -77,6 +79,10 @@ class HyperTransfer(torch.optim.Optimizer):
         self._names: Dict[Tensor, str] = self.__dict__.get("_names", {})
         self.__dict__.setdefault("_given", {})
         self.__dict__.setdefault("clip_norm", 0.0)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """What a copy and a pickle hold: torch's own part, and what is not in `defaults`."""
+        return {**super().__getstate__(), **{name: self.__dict__[name] for name in self._KEPT}}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -36,6 +36,8 @@ class Part:
 
 def named(params: Iterable) -> Tuple[List[Tensor], Dict[Tensor, str]]:
     """Parameters, and their names where they come with them."""
+    if isinstance(params, set):
+        raise Refusal("the parameters are a set, whose order is another one in every process; give a list")
     items = list(params)
     names = {item[1]: item[0] for item in items if isinstance(item, tuple) and len(item) == 2}
     return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names

@@ -31,6 +31,8 @@ def decoupled(optimizer: Any, group: Dict[str, Any]) -> bool:
 class Wrapped(HyperTransfer):
     """See the module's text; made by `HyperTransfer.wrap`."""
 
+    _KEPT = (*HyperTransfer._KEPT, "inner", "_decoupled", "_ours")
+
     def __init__(self, inner: torch.optim.Optimizer, mode: str = "hyperball", lr: Optional[float] = None,
                  decoupled_weight_decay: Optional[bool] = None, clip_norm: float = 0.0, **options: Any):
         for name in ("step", "param_groups", "state_dict"):

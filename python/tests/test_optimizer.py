@@ -365,6 +365,33 @@ def test_maximize_is_the_negative_gradient():
             assert torch.allclose(up.w, down.w, atol=1e-14)
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies_keep_clipping_names_and_the_wrapped_optimizer(copied):
+    run = Small(clip_norm=1e-3, direction="sgd", **options("hyperball"))
+    wrapped = ht.wrap(torch.optim.AdamW([run.w], lr=0.01), view="rows:5")
+    run.loss(0)
+    for optimizer in (run.optimizer, wrapped):
+        twin = copied(optimizer)
+        w = twin.param_groups[0]["params"][0]
+        before = run.w.detach().clone()
+        for t in range(2):
+            run.loss(t), optimizer.step()
+            w.grad = run.w.grad.clone()
+            twin.step()
+            assert torch.equal(w, run.w) and not torch.equal(w, before) and twin.taken == optimizer.taken
+    assert list(run.optimizer.taken) == ["w"] and twin.inner.param_groups[0] is twin.param_groups[0]
+    twin.add_param_group({"params": [nn.Parameter(torch.ones(5, 2))]})
+    assert twin.param_groups[1]["view"] == "rows:5"
+
+
+def test_one_group_alone_and_a_set():
+    w = nn.Parameter(torch.ones(2, 2))
+    assert ht.HyperTransfer(ht.muonh([w], lr=0.1)).param_groups[0]["mode"] == "hyperball"
+    for params in ({w}, [{"params": {w}}]):
+        with pytest.raises(ht.Refusal, match="the parameters are a set, whose order .* give a list"):
+            ht.HyperTransfer(params, lr=0.1)
+
+
 def test_pickle_and_deepcopy():
     run = Small(**options("hypertransfer-plus"))
     run.step(0)
