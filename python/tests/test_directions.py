@@ -171,6 +171,24 @@ def test_a_wrapped_optimizer_keeps_its_state_where_a_gradient_is_not_finite():
     assert torch.equal(w, before) and torch.equal(moments, wrapped.inner.state[w]["exp_avg"])
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_wrapped_optimizer_of_parameters_with_few_digits_keeps_its_direction(dtype):
+    """A change of 1e-4 is less than bfloat16 shows: what AdamW would do must be read elsewhere."""
+    a, b = nn.Parameter(randn(8, 6).to(dtype)), nn.Parameter(randn(8, 6).to(dtype))
+    make = lambda: ht.wrap(torch.optim.AdamW([a], lr=1e-4, betas=(0.9, 0.95), eps=1e-10), master_dtype=torch.float32)  # noqa: E731
+    wrapped, ours = make(), ht.HyperTransfer([ht.adamh([b], lr=1e-4, master_dtype=torch.float32)])
+    for t in range(6):
+        if t == 3:
+            saved, wrapped = wrapped.state_dict(), make()
+            wrapped.load_state_dict(saved)
+        g = randn(8, 6, seed=t).to(dtype)
+        a.grad, b.grad = g, g.clone()
+        wrapped.step(), ours.step()
+        assert a.grad is g and a.dtype == dtype
+        assert torch.allclose(wrapped.carrier(a), ours.carrier(b), rtol=0, atol=1e-6)
+        assert wrapped.readings["parameter 0"].u == pytest.approx(ours.readings["parameter 0"].u, rel=1e-3)
+
+
 def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
     w = nn.Parameter(randn(4, 6))
     with pytest.raises(ht.Refusal, match="option 'momentum' belongs to the wrapped optimizer; give it to SGD"):
@@ -181,6 +199,10 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(INNER["sgd"]([w]), mode="hyperbal")
     with pytest.raises(ht.Refusal, match="cannot be wrapped: it has no step"):
         ht.wrap(object())
+    with pytest.raises(ht.Refusal, match="LBFGS cannot be wrapped: its step asks for several gradients"):
+        ht.wrap(torch.optim.LBFGS([w]))
+    with pytest.raises(ht.Refusal, match="clip_norm is -1"):
+        ht.wrap(INNER["sgd"]([w]), clip_norm=-1)
 
 
 def test_wrapped_views():
