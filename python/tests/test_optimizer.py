@@ -431,8 +431,31 @@ def test_split_finds_the_hidden_matrices():
         hidden, rest = ht.split(model)
         assert [name for name, _ in hidden] == ["block.qkv.weight", "multihead.weight"]
         assert len(hidden) + len(rest) == len(list(model.parameters()))
-    hidden, _ = ht.split(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)))
-    assert [name for name, _ in hidden] == ["0.weight"]
+    for last in (2, 4):
+        hidden, _ = ht.split(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, last)))
+        assert [name for name, _ in hidden] == ["0.weight"]
+    hidden, _ = ht.split(nn.Linear(4, 4))
+    assert [name for name, _ in hidden] == ["weight"]
+
+
+def test_split_takes_no_blocks_matrix_for_the_head_and_no_head_for_a_hidden_matrix():
+    class Net(nn.Module):
+        def __init__(self, head=None):
+            super().__init__()
+            self.wte = nn.Embedding(11, 8)
+            self.blocks = nn.ModuleList(
+                nn.ModuleDict(dict(attn=nn.ModuleDict(dict(qkv=nn.Linear(8, 24), output=nn.Linear(8, 8))), down=nn.Linear(32, 8)))
+                for _ in range(2))
+            if head:
+                setattr(self, head, nn.Linear(8, 11))
+
+    blocks = [f"blocks.{k}.{name}.weight" for k in range(2) for name in ("attn.qkv", "attn.output", "down")]
+    for head in ("output", "decoder", None):  # None: logits = x @ wte.weight.T
+        assert [name for name, _ in ht.split(Net(head))[0]] == blocks, head
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
+    assert len(ht.split(encoder)[0]) == 2 * 4
+    assert not ht.split(nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11)))[0], "only a head"
+    assert not ht.split(nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8, 10)))[0]
 
 
 def test_clipping_is_one_of_all_groups_as_the_target_sees_them():
