@@ -21,7 +21,7 @@ import types
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, TextIO, Tuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from . import shards, tensors
 from .algebra import Refusal, Step
@@ -72,7 +72,8 @@ def _opened(path: str, first: int) -> TextIO:
 class EffectiveRates:
     """Measures a run; see the module's text.
 
-    path                    a file for `ht effective`; one that is there already is kept, as norms.1.csv
+    path                    a file for `ht effective`; one that is there already is kept, as norms.1.csv. Of several
+                            processes the first writes it, and prints
     every                   steps from one measurement to the next
     first                   steps taken before, of a run that is continued: then its file is continued too
     matrices                names and parameters to watch; None for the model's hidden matrices
@@ -96,7 +97,8 @@ class EffectiveRates:
         self._taken: Dict[str, Step] = {}  # before the step, of our own optimizers
         self._waiting: Optional[Tuple[int, List[Tuple[float, float]], Tensor]] = None
         self._fixed: Optional[bool] = None
-        self._file = _opened(path, first) if path else None
+        self._speaks = not (distributed.is_available() and distributed.is_initialized() and distributed.get_rank())
+        self._file = _opened(path, first) if path and self._speaks else None
         self._csv = csv.writer(self._file, lineterminator="\n") if self._file else None
         self._handles = self._hook()
 
@@ -107,14 +109,16 @@ class EffectiveRates:
         step = o.step  # before PyTorch 2
 
         def watched(_: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._handles:  # closed, but somebody has replaced o.step since then and calls this
+                return step(*args, **kwargs)
             self._start()
             result = step(*args, **kwargs)
             self._end()
             return result
 
         watched._with_counter = getattr(step, "_with_counter", False)  # type: ignore[attr-defined]
-        o.step = types.MethodType(watched, o)  # type: ignore[method-assign]
-        return [types.SimpleNamespace(remove=lambda: setattr(o, "step", step))]
+        o.step = mine = types.MethodType(watched, o)  # type: ignore[method-assign]
+        return [types.SimpleNamespace(remove=lambda: setattr(o, "step", step) if o.step is mine else None)]
 
     @torch.no_grad()
     def _start(self) -> None:
@@ -300,7 +304,7 @@ class EffectiveRates:
         if self._file:
             self._file.close()
             self._file = self._csv = None
-        if not quiet:
+        if not quiet and self._speaks:
             print(said)
         return said
 

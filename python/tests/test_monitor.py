@@ -233,6 +233,21 @@ def test_a_folder_is_not_renamed(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["runs"]
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_that_watch_one_optimizer_close_in_any_order(order):
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    both = [EffectiveRates(model, optimizer, every=1) for _ in range(2)]
+    seen = []
+    for k in (*order, None):
+        train(model, optimizer, 2)
+        seen.append([rates.steps for rates in both])
+        if k is not None:
+            both[k].close(quiet=True)
+    late = [2 if k == order[0] else 4 for k in range(2)]
+    assert seen == [[2, 2], late, late]
+
+
 def test_views_are_measured_part_by_part():
     model = network()
     optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, view="rows:2")
