@@ -215,7 +215,8 @@ class HyperTransfer(torch.optim.Optimizer):
             items = []
             for part in some:
                 scale = -part.scale if group["maximize"] else part.scale
-                items.append(Item(part.g if scale == 1 else part.g * scale, self._memory(part), part.state.step))
+                wide = part.g.float() if part.g.dtype in tensors.LOW else part.g  # few digits are few exponents too
+                items.append(Item(part.g if scale == 1 else wide * scale, self._memory(part), part.state.step))
             if callable(group["direction"]):
                 made = [group["direction"](item.g, item.memory, group) for item in items]
             else:
@@ -281,7 +282,13 @@ class HyperTransfer(torch.optim.Optimizer):
         made = super().state_dict(*args, **kwargs)
         made["param_groups"] = [{**group, "direction": settings._called(group.get("direction"))}
                                 for group in made["param_groups"]]
+        self._name(made["param_groups"])
         return made
+
+    def _name(self, saved: List[Dict[str, Any]]) -> None:
+        """Gives saved groups the names of their parameters, None where there is none."""
+        for group, own in zip(saved, self.param_groups):
+            group["param_names"] = [self._names.get(p) for p in own["params"]]
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Continues from a saved state; mode, direction and view must be those it was saved with."""
@@ -294,15 +301,37 @@ class HyperTransfer(torch.optim.Optimizer):
                 if name in saved and saved[name] != mine:
                     raise Refusal(f"group {i} was saved with {name} {saved[name]!r} and has {mine!r}; give the optimizer the"
                                   " options it was saved with")
+            names = saved.get("param_names") or [None] * len(own["params"])
+            for k, (p, name, number) in enumerate(zip(own["params"], names, saved["params"])):
+                self._same(f"parameter {k} of group {i}", p, name, state_dict["state"].get(number, {}))
         functions = [group.get("direction") for group in groups]
-        super().load_state_dict(state_dict)
+        super().load_state_dict({**state_dict, "param_groups": [
+            {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})
         for group, function in zip(self.param_groups, functions):
             if callable(function):
                 group["direction"] = function
         ids = [i for group in state_dict["param_groups"] for i in group["params"]]
         for i, p in zip(ids, (p for group in self.param_groups for p in group["params"])):
             for name, value in state_dict["state"].get(i, {}).items():  # torch would round them to the parameter's type
-                if isinstance(value, Tensor):
-                    self.state[p][name] = value.detach().clone().to(p.device)
-                elif name != "own":
-                    self.state[p][name] = copy.deepcopy(value)
+                self.state[p][name] = _copied(value, p.device)
+
+    def _same(self, place: str, p: Tensor, name: Optional[str], state: Dict[str, Any]) -> None:
+        """Refuses the state of another parameter."""
+        mine = self._names.get(p)
+        if name and mine and name != mine:
+            raise Refusal(f"{place} was saved as {name} and is {mine}; give the parameters in the order in which they were saved")
+        for kept in ("master", "momentum_buffer", "exp_avg"):
+            if kept in state and state[kept].numel() != p.numel() and not shards.sharded(p):
+                raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape"
+                              f" {tuple(state[kept].shape)}; give the parameters in the order in which they were saved")
+
+
+def _copied(value: Any, device: torch.device) -> Any:
+    """A copy of what was saved, its tensors on this device and of their own type."""
+    if isinstance(value, Tensor):
+        return value.detach().clone().to(device)
+    if isinstance(value, dict):
+        return {name: _copied(some, device) for name, some in value.items()}
+    if isinstance(value, list):
+        return [_copied(some, device) for some in value]
+    return copy.deepcopy(value)

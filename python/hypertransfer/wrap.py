@@ -143,6 +143,7 @@ class Wrapped(HyperTransfer):
     def state_dict(self, *args: Any, **kwargs: Any) -> Dict[str, Any]:
         """The transfer's state, and the wrapped optimizer's under `inner`."""
         made = torch.optim.Optimizer.state_dict(self, *args, **kwargs)
+        self._name(made["param_groups"])
         made["inner"] = self.inner.state_dict()
         return made
 

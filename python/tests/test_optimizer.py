@@ -152,6 +152,50 @@ def test_another_mode_or_direction_is_not_loaded():
         saved.optimizer.load_state_dict(torch.optim.AdamW([saved.w]).state_dict())
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("direction", ["adam", "muon", "soap"])
+def test_the_state_of_another_parameter_is_not_loaded(named, direction):
+    params = [("a", nn.Parameter(torch.ones(4, 4))), ("b", nn.Parameter(torch.eye(4))), ("c", nn.Parameter(torch.ones(4, 3)))]
+    made = lambda order: ht.HyperTransfer(  # noqa: E731
+        [params[i] if named else params[i][1] for i in order], lr=0.1, direction=direction, view="rows:2")
+    saved = made((0, 1, 2))
+    for _, p in params:
+        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(1))
+    saved.step()
+    state = copy.deepcopy(saved.state_dict())
+    if named:
+        with pytest.raises(ht.Refusal, match="parameter 0 of group 0 was saved as a and is b; give the parameters in the order"):
+            made((1, 0, 2)).load_state_dict(state)
+    else:
+        with pytest.raises(ht.Refusal, match=r"parameter 1 of group 0 has the shape \(4, 3\) and was saved with .* in the order"):
+            made((0, 2, 1)).load_state_dict(state)
+    again = made((0, 1, 2))
+    again.load_state_dict(state)
+    assert "param_names" not in again.param_groups[0] and same(again.state_dict(), state)
+
+
+def test_what_a_function_remembers_is_loaded_as_it_was():
+    w = nn.Parameter(torch.ones(3, 3, dtype=torch.bfloat16))
+
+    def own(g, memory, group):
+        return memory.setdefault("mean", torch.zeros(3, 3)).mul_(0.9).add_(g.float(), alpha=0.1).clone()
+
+    first, second = (ht.HyperTransfer([w], lr=0.1, direction=own) for _ in range(2))
+    w.grad = torch.full_like(w, 0.3)
+    first.step()
+    second.load_state_dict(first.state_dict())
+    before, after = (o.state[w]["own"][0]["mean"] for o in (first, second))
+    assert after.dtype == torch.float32 and torch.equal(before, after) and before is not after
+
+
+def test_clipping_of_half_precision_is_not_rounded_away():
+    w = nn.Parameter(torch.ones(3, 3).half())
+    optimizer = ht.HyperTransfer([("w", w)], lr=0.1, direction="sgd", clip_norm=1e-9)
+    w.grad = torch.full_like(w, 0.25)
+    optimizer.step()
+    assert optimizer.readings["w"].u == pytest.approx(1e-9, rel=1e-5)
+
+
 def test_plain_muon_replays_muonh_by_rate_and_decay():
     """`ht schedule --series replay`: plain Muon, written out, with the rates and decays of each step of MuonH."""
     ball, plain = Small(**options("hyperball")), Small(**options("base"))
