@@ -88,6 +88,8 @@ class EffectiveRates:
         trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
         chosen = list(matrices) if matrices is not None else split(model)[0] or [
             (name, p) for name, p in model.named_parameters() if p.ndim >= 2]
+        if not all(isinstance(item, (tuple, list)) and len(item) == 2 for item in chosen):
+            raise Refusal(f"matrices has a {type(chosen[0]).__name__}; give names with parameters: [(name, parameter), ...]")
         self.matrices = [(name, p) for name, p in chosen if id(p) in trained]
         if not self.matrices:
             raise Refusal("the optimizer trains none of the model's hidden matrices; give matrices=[(name, parameter), ...]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from torch import Tensor
@@ -34,12 +35,16 @@ class Part:
             raise type(refusal)(f"{self.name} of shape {tuple(self.p.shape)}, {refusal}") from None
 
 
-def named(params: Iterable) -> Tuple[List[Tensor], Dict[Tensor, str]]:
-    """Parameters, and their names where they come with them."""
+def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dict[Tensor, str]]:
+    """Parameters, and their names where they come with them; one that is used already, by another model, gets a number."""
     if isinstance(params, set):
         raise Refusal("the parameters are a set, whose order is another one in every process; give a list")
     items = list(params)
-    names = {item[1]: item[0] for item in items if isinstance(item, tuple) and len(item) == 2}
+    names: Dict[Tensor, str] = {}
+    for item in items:
+        if isinstance(item, tuple) and len(item) == 2:
+            others = {*used, *names.values()}
+            names[item[1]] = next(name for k in itertools.count(1) if (name := f"{item[0]} ({k})" if k > 1 else item[0]) not in others)
     return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names
 
 

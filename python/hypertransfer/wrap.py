@@ -154,7 +154,7 @@ class Wrapped(HyperTransfer):
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "inner"})
         with self._wide(p for group in self.inner.param_groups for p in group["params"]):  # momenta keep their digits
             self.inner.load_state_dict(inner)
-        self.param_groups = self.inner.param_groups
+        self.param_groups = list(self.inner.param_groups)  # a list of our own: both add groups to theirs
 
 
 def wrap(optimizer: torch.optim.Optimizer, mode: str = "hyperball", lr: Optional[float] = None,

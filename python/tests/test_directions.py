@@ -151,6 +151,9 @@ def test_a_wrapped_adamw_is_our_adam_in_every_mode(mode):
             saved = wrapped.state_dict()
             wrapped = ht.wrap(INNER["adamw"]([a]), mode=mode, **more)
             wrapped.load_state_dict(saved)
+            other = nn.Parameter(randn(4, 6))
+            wrapped.add_param_group({"params": [other]})
+            assert wrapped.param_groups[1] is wrapped.inner.param_groups[1] and len(wrapped.param_groups) == 2
         g = randn(4, 6, seed=t)
         a.grad, b.grad = g, g.clone()
         wrapped.step(), ours.step()

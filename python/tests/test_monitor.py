@@ -248,6 +248,18 @@ def test_two_that_watch_one_optimizer_close_in_any_order(order):
     assert seen == [[2, 2], late, late]
 
 
+def test_two_models_with_the_same_names_are_told_apart():
+    models = [network(), network()]
+    optimizer = ht.HyperTransfer([ht.muonh(ht.split(model)[0], lr=lr) for model, lr in zip(models, (0.01, 0.03))])
+    watches = [EffectiveRates(model, optimizer, every=1) for model in models]
+    sum(model(torch.ones(2, 6).double()).sum() for model in models).backward()
+    optimizer.step()
+    assert list(optimizer.taken) == ["0.weight", "2.weight", "0.weight (2)", "2.weight (2)"]
+    for watch, lr in zip(watches, (0.01, 0.03)):
+        assert [row.matrix for row in watch.rows] == ["0.weight", "2.weight"]
+        assert all(row.effective == pytest.approx(lr, rel=1e-12) for row in watch.rows)
+
+
 def test_views_are_measured_part_by_part():
     model = network()
     optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, view="rows:2")
@@ -261,6 +273,9 @@ def test_refusals(tmp_path):
     optimizer = torch.optim.AdamW(nn.Linear(2, 2).parameters())
     with pytest.raises(ht.Refusal, match="trains none of the model's hidden matrices"):
         EffectiveRates(model, optimizer)
+    for wrong in ({"0.weight": model[0].weight}, [model[0].weight]):
+        with pytest.raises(ht.Refusal, match=r"matrices has a (str|Parameter); give names with parameters: \[\(name, parameter\)"):
+            EffectiveRates(model, torch.optim.AdamW(model.parameters()), matrices=wrong)
     with pytest.raises(ht.Refusal, match="every is 0"):
         EffectiveRates(model, optimizer, every=0)
 

@@ -313,7 +313,7 @@ def test_nothing_scales_twice():
     (dict(maximize="yes"), "maximize is 'yes'"),
     (dict(zero_radius=-1.0), "zero_radius is -1.0"),
     (dict(view="row:3"), "view is 'row:3'; it must be whole, rows:3"),
-    (dict(view="rows:2"), r"w has the shape (5, 7), which the view blocks:2x1 does not divide"),
+    (dict(view="rows:2"), r"v has the shape (5, 7), which the view blocks:2x1 does not divide"),
     (dict(flatten=2), "flatten is 2"),
     (dict(fused=True), "option 'fused' of torch's own optimizers"),
     (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without one"),
@@ -325,7 +325,7 @@ def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message
     run = Small(lr=0.1)
     w = nn.Parameter(torch.ones(5, 7))
     with pytest.raises(ht.Refusal) as refusal:
-        run.optimizer.add_param_group({"params": [("w", w)], "lr": 0.1, **given})
+        run.optimizer.add_param_group({"params": [("v", w)], "lr": 0.1, **given})
     assert message in str(refusal.value)
     assert len(run.optimizer.param_groups) == 1
     with pytest.raises(ht.Refusal):
