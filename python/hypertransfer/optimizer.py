@@ -127,7 +127,10 @@ class HyperTransfer(torch.optim.Optimizer):
 
     @_EAGER
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
-        """One step of every parameter that has a gradient. Where it is refused, nothing has changed."""
+        """One step of every parameter that has a gradient. Where it is refused, nothing has changed.
+
+        A direction that is not finite, of a finite gradient, has changed its own memory by then; weights it has not.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():

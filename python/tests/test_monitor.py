@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 
 import pytest
 import torch
@@ -258,6 +259,31 @@ def test_two_models_with_the_same_names_are_told_apart():
     for watch, lr in zip(watches, (0.01, 0.03)):
         assert [row.matrix for row in watch.rows] == ["0.weight", "2.weight"]
         assert all(row.effective == pytest.approx(lr, rel=1e-12) for row in watch.rows)
+
+
+def test_the_lines_to_copy_log_the_same(tmp_path, monkeypatch):
+    """examples/norms.py beside EffectiveRates, with a matrix that has no gradient in some steps and one that is frozen."""
+    monkeypatch.syspath_prepend(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples"))
+    from norms import NormLog
+
+    model = network()
+    model[4].requires_grad_(False)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.2)
+    log = NormLog(tmp_path / "a.csv", model)
+    matrices = [(name, p) for name, p in model.named_parameters() if p.ndim == 2]
+    rates = EffectiveRates(model, optimizer, str(tmp_path / "b.csv"), every=1, matrices=matrices)
+    for t in range(4):
+        optimizer.zero_grad(set_to_none=True)
+        model(torch.ones(2, 6).double()).square().sum().backward()
+        if t % 2:
+            model[0].weight.grad = None
+        log.step(t, optimizer)
+    rates.close(quiet=True)
+    read = [list(csv.DictReader((tmp_path / name).open())) for name in ("a.csv", "b.csv")]
+    assert [(row["step"], row["matrix"]) for row in read[0]] == [(row["step"], row["matrix"]) for row in read[1]]
+    for a, b in zip(*read):
+        for column in ("weight_norm", "update_norm", "inner_product", "rate", "decay"):
+            assert float(a[column]) == pytest.approx(float(b[column]), rel=1e-7, abs=1e-9), column
 
 
 def test_views_are_measured_part_by_part():
