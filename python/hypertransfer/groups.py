@@ -35,28 +35,23 @@ def adamh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
     return adamw(params, lr, mode="hyperball", **options)
 
 
-def _kind(name: str, p: nn.Parameter) -> Tuple[str, Tuple[int, ...]]:
-    """What a matrix has in common with that of another block."""
-    return re.sub(r"\d+", "#", name), tuple(p.shape)
-
-
 def split(model: nn.Module) -> Tuple[Named, Named]:
     """(hidden, rest), each a list of (name, parameter): the hidden matrices for Muon, all else for AdamW.
 
-    Hidden are the trained matrices except embeddings (by module or name), the head (by name, or else the last matrix,
-    unless another block has the same) and what shares its weight with either. Convolutions and stacks of experts have
-    more dimensions and are in the rest: give them a group of their own, with view="flat" or view="stack". Check the
-    result by its names where your model is unusual.
+    Hidden are the trained matrices, of more than one row and column, except embeddings (by module or name), the head (by
+    name, or else the last matrix, unless another block has the same) and what shares its weight with either. Convolutions
+    and stacks of experts have more dimensions and are in the rest: give them a group of their own, with view="flat" or
+    view="stack". Check the result by its names where your model is unusual.
     """
-    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    every = list(model.named_parameters())
     tables = {id(p) for m in model.modules() if isinstance(m, (nn.Embedding, nn.EmbeddingBag)) for p in m.parameters(False)}
-    matrices = [(n, p) for n, p in trained if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
+    matrices = [(n, p) for n, p in every if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
     tied = any(isinstance(m, nn.Linear) and id(m.weight) in tables for m in model.modules())
-    heads = [p for name, p in matrices if _HEAD.fullmatch(name) and not _OUTPUT.fullmatch(name)]
-    if not heads and not tied and matrices and sum(p.ndim > 1 for _, p in trained) > 1:
-        alike = [_kind(name, p) for name, p in matrices]
-        if not _IN_BLOCK.fullmatch(matrices[-1][0]) or alike.count(alike[-1]) == 1:
-            heads = [matrices[-1][1]]
-    hidden = [(name, p) for name, p in matrices if all(p is not head for head in heads)]
+    heads = {id(p) for name, p in matrices if _HEAD.fullmatch(name) and not _OUTPUT.fullmatch(name)}
+    if not heads and not tied and matrices and sum(p.ndim > 1 for _, p in every) > 1:
+        kinds = [(re.sub(r"\d+", "#", name), p.shape) for name, p in matrices]
+        if not _IN_BLOCK.fullmatch(matrices[-1][0]) or kinds.count(kinds[-1]) == 1:
+            heads = {id(matrices[-1][1])}
+    hidden = [(name, p) for name, p in matrices if p.requires_grad and min(p.shape) > 1 and id(p) not in heads]
     chosen = {id(p) for _, p in hidden}
-    return hidden, [(name, p) for name, p in trained if id(p) not in chosen]
+    return hidden, [(name, p) for name, p in every if p.requires_grad and id(p) not in chosen]

@@ -44,7 +44,8 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
     for item in items:
         if isinstance(item, tuple) and len(item) == 2:
             others = {*used, *names.values()}
-            names[item[1]] = next(name for k in itertools.count(1) if (name := f"{item[0]} ({k})" if k > 1 else item[0]) not in others)
+            numbered = (f"{item[0]} ({k})" for k in itertools.count(2))
+            names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
     return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names
 
 

@@ -120,7 +120,8 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
     boolean("scale_invariant", scale_invariant)
     if (batch is None) != (to_batch is None):
         raise Refusal("give batch and to_batch together, or neither")
-    for name, value in dict(lr=lr, weight_decay=weight_decay, to_weight_decay=to_weight_decay or 0, final_ratio=final_ratio).items():
+    finite = dict(lr=lr, weight_decay=weight_decay, to_weight_decay=to_weight_decay or 0, final_ratio=final_ratio)
+    for name, value in finite.items():
         number(name, value, 0, math.inf)
     for name, value in dict(warmup=warmup, momentum=momentum, beta1=beta1).items():
         number(name, value, 0, 1)

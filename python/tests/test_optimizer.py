@@ -502,6 +502,19 @@ def test_split_takes_no_blocks_matrix_for_the_head_and_no_head_for_a_hidden_matr
     assert not ht.split(nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8, 10)))[0]
 
 
+def test_split_takes_no_row_or_column_for_a_matrix():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1))
+    model.register_parameter("gain", nn.Parameter(torch.ones(1, 4)))
+    model.lm_head = nn.Linear(4, 9)
+    assert [name for name, _ in ht.split(model)[0]] == ["0.weight", "1.weight"]
+    assert [name for name, _ in ht.split(model[:3])[0]] == ["0.weight", "1.weight"], "the last is the head"
+    for part in (model, model[:3]):
+        list(part.children())[-1].requires_grad_(False)
+        hidden, rest = ht.split(part)
+        assert [name for name, _ in hidden] == ["0.weight", "1.weight"], "a frozen head is the head"
+        assert all(p.requires_grad for _, p in rest)
+
+
 def test_clipping_is_one_of_all_groups_as_the_target_sees_them():
     for mode in ("base", "hypertransfer"):
         a, b = Small(direction="sgd", clip_norm=0.5, **options(mode)), Small(direction="sgd", **options(mode))
