@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from . import shards, tensors
-from .algebra import Refusal, Step
+from .algebra import Hyperball, Refusal, Step
 from .fit import Fit, fit
 from .groups import split
 from .optimizer import HyperTransfer
@@ -150,11 +150,12 @@ class EffectiveRates:
         self._waiting = (t, [self._settings(p) for _, p in self.matrices], sums)
 
     def _settings(self, p: Tensor) -> Tuple[float, float]:
-        for group in self.optimizer.param_groups:
-            if any(q is p for q in group["params"]):
-                apart = decoupled(self.optimizer, group) if self._decoupled is None else self._decoupled
-                return float(group["lr"]), float(group.get("weight_decay") or 0.0) if apart else 0.0
-        return 0.0, 0.0
+        group = self._group(p)
+        apart = decoupled(self.optimizer, group) if self._decoupled is None else self._decoupled
+        return float(group["lr"]), float(group.get("weight_decay") or 0.0) if apart else 0.0
+
+    def _group(self, p: Tensor) -> Dict[str, Any]:
+        return next(group for group in self.optimizer.param_groups if any(q is p for q in group["params"]))
 
     def _ours(self, t: int, optimizer: HyperTransfer) -> None:
         """Our own optimizers have measured already."""
@@ -242,14 +243,14 @@ class EffectiveRates:
         if not curves:
             return "no step with a rate above zero was measured"
         count, points = len(curves), self.schedule()
-        lrs = [row.lr for row in self.rows]
+        last = self.rows[-1].step
         ends = [rows[-1].effective / max(row.effective for row in rows) for rows in curves.values()]
         since = f" (here from step {self._first} on)" if self._first else ""
         says = [f"measured every {self.every} of {self.steps} steps{since}, {count} matrices",
-                f"at step {self.rows[-1].step}, the last measured, your schedule is at {self.rows[-1].lr / max(lrs):.2%} of its peak"
+                f"at step {last}, the last measured, your schedule is at {self._scheduled(curves)[last]:.2%} of its peak"
                 f" and your effective rate at {sum(ends) / count:.2%} of its peak (mean over matrices)",
                 self._rest(curves)]
-        if self._norms_fixed(curves):
+        if self._norms_fixed(curves) and all(abs(row.effective - row.lr) < 0.01 * row.lr for row in self.rows):
             return "\n".join(says + ["your optimizer keeps norms fixed: its rate is its effective rate"])
         parts = [(0, 5), (5, 25), (25, 50), (50, 75), (75, 100)]
         means = []
@@ -263,8 +264,22 @@ class EffectiveRates:
                  f" {best.final_ratio:.4f}, error {best.error:.1%}"]
         return "\n".join(says)
 
+    @staticmethod
+    def _scheduled(curves: Dict[str, List[Row]]) -> Dict[int, float]:
+        """At each step lr over its peak, which groups have each for themselves: the mean over matrices."""
+        made: Dict[int, List[float]] = {}
+        for rows in curves.values():
+            peak = max(row.lr for row in rows)
+            for row in rows:
+                made.setdefault(row.step, []).append(row.lr / peak)
+        return {step: sum(some) / len(some) for step, some in made.items()}
+
     def _norms_fixed(self, curves: Dict[str, List[Row]]) -> bool:
-        return bool(self._fixed) or all(abs(rows[-1].after / rows[0].norm - 1) < 1e-5 for rows in curves.values())
+        o = self.optimizer
+        if isinstance(o, HyperTransfer):
+            return all(isinstance(o._rule(self._group(p)).carrier, Hyperball) for _, p in self.matrices)
+        return bool(self._fixed) or all(  # and the run was long enough for free norms to change
+            abs(rows[-1].after / rows[0].norm - 1) < 1e-5 < 0.05 * sum(row.effective**2 for row in rows) for rows in curves.values())
 
     def _rest(self, curves: Dict[str, List[Row]]) -> str:
         """Norms at the end beside where decay and growth of the last tenth of the run balance."""
@@ -290,8 +305,7 @@ class EffectiveRates:
 
     def picture(self) -> Picture:
         """The effective rate beside the schedule, both over their peaks."""
-        points = self._points()
-        lrs = {row.step: row.lr for row in self.rows}
+        points, lrs = self._points(), self._scheduled(self.curves())
         top, most = max(rate for _, rate in points), max(lrs.values())
         steps = [step for step, _ in points]
         return Picture("rate over its peak", {"schedule": (steps, [lrs[step] / most for step in steps]),

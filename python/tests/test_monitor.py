@@ -286,6 +286,35 @@ def test_the_lines_to_copy_log_the_same(tmp_path, monkeypatch):
             assert float(a[column]) == pytest.approx(float(b[column]), rel=1e-7, abs=1e-9), column
 
 
+def test_groups_with_rates_of_their_own_are_one_schedule():
+    model = network()
+    optimizer = torch.optim.AdamW([dict(params=model[0].parameters(), lr=0.02), dict(params=model[2].parameters(), lr=0.002)])
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 10, final=0.5)
+    assert "your schedule is at 50.00% of its peak" in rates.close(quiet=True)
+    _, ys = rates.picture().lines["schedule"]
+    assert ys == pytest.approx([1 - 0.5 * t / 9 for t in range(10)])
+
+
+@pytest.mark.parametrize("mode, says", [("hyperball", True), ("hypertransfer", False), ("hypertransfer-plus", False), ("fair", False)])
+def test_a_rate_that_is_no_effective_rate_is_not_called_one(mode, says):
+    model = network()
+    optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, mode=mode)
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 20)
+    said = rates.close(quiet=True)
+    assert ("norms are fixed" in said) == (mode != "fair")
+    assert ("its rate is its effective rate" in said) == says == ("the rate that a Hyperball" not in said)
+
+
+def test_a_rate_too_small_to_change_norms_does_not_fix_them():
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7)
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 3)
+    assert "fixed" not in rates.close(quiet=True)
+
+
 def test_views_are_measured_part_by_part():
     model = network()
     optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, view="rows:2")
