@@ -65,7 +65,7 @@ class HyperTransfer(torch.optim.Optimizer):
         self._given = settings.known({k: v for k, v in dict(lr=lr, **options).items() if v is not None})
         self._begin()
         self.clip_norm = clip_norm
-        groups = [params] if isinstance(params, (Tensor, dict, set)) else list(params)
+        groups = [params] if isinstance(params, (Tensor, dict, set, torch.nn.Module)) else list(params)
         if groups and not isinstance(groups[0], dict):
             groups = [dict(params=params if isinstance(params, set) else groups)]
         super().__init__(groups, dict(lr=self._given.get("lr"), weight_decay=self._given.get("weight_decay", 0.1)))

@@ -42,16 +42,21 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
     items = list(params)
     names: Dict[Tensor, str] = {}
     for item in items:
-        if isinstance(item, tuple) and len(item) == 2:
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Tensor):
             others = {*used, *names.values()}
             numbered = (f"{item[0]} ({k})" for k in itertools.count(2))
             names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
-    return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names
+    made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
+    for p in made:
+        if not isinstance(p, Tensor):
+            raise Refusal(f"{type(p).__name__} is no parameter; give parameters, model.named_parameters(), or groups such as"
+                          " muonh(hidden, lr=0.01)")
+    return made, names
 
 
-def check(name: str, p: Any, group: Dict[str, Any]) -> None:
+def check(name: str, p: Tensor, group: Dict[str, Any]) -> None:
     """Refuses a parameter that the group's direction and view cannot take."""
-    if not isinstance(p, Tensor) or not p.is_floating_point():
+    if not p.is_floating_point():
         return  # torch says it
     view, direction = View.parse(group["view"]), group["direction"]
     shape = tuple(p.shape)

@@ -40,6 +40,8 @@ class Wrapped(HyperTransfer):
         for name in ("step", "param_groups", "state_dict"):
             if not hasattr(inner, name):
                 raise Refusal(f"{type(inner).__name__} cannot be wrapped: it has no {name}; give a torch optimizer")
+        if isinstance(inner, HyperTransfer):
+            raise Refusal(f"{type(inner).__name__} is not to be wrapped: give its groups mode={mode!r} instead")
         if isinstance(inner, torch.optim.LBFGS):
             raise Refusal("LBFGS cannot be wrapped: its step asks for several gradients; give an optimizer that takes one")
         settings.number("clip_norm", clip_norm, 0, math.inf)

@@ -428,6 +428,13 @@ def test_copies_keep_clipping_names_and_the_wrapped_optimizer(copied):
     assert twin.param_groups[1]["view"] == "rows:5"
 
 
+def test_what_is_no_parameter_is_named():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
+    for params, name in ((model, "Sequential"), (nn.Linear(2, 2), "Linear"), (ht.split(model), "list"), ([("w", 3)], "int"), (["w"], "str")):
+        with pytest.raises(ht.Refusal, match=f"{name} is no parameter; give parameters, model.named_parameters"):
+            ht.HyperTransfer(params, lr=0.1)
+
+
 def test_one_group_alone_and_a_set():
     w = nn.Parameter(torch.ones(2, 2))
     assert ht.HyperTransfer(ht.muonh([w], lr=0.1)).param_groups[0]["mode"] == "hyperball"
