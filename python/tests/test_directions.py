@@ -210,6 +210,23 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(INNER["sgd"]([w]), clip_norm=-1)
 
 
+@pytest.mark.parametrize("name", ht.DIRECTIONS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_few_digits_are_those_of_float32_before_they_are_used(name, dtype):
+    """As small as float16 can be: nothing may be multiplied before it is float32."""
+    made = []
+    for few in (True, False):
+        w = nn.Parameter(randn(4, 6).to(dtype) if few else randn(4, 6).to(dtype).float())
+        more = dict(nesterov=True) if "nesterov" in ht.DIRECTIONS[name].options else {}
+        optimizer = ht.HyperTransfer([w], lr=0.1, direction=name, master_dtype=torch.float32, **more)
+        for t in range(4):
+            g = (randn(4, 6, seed=t) * 1e-6).to(dtype)
+            w.grad = g if few else g.float()
+            optimizer.step()
+        made.append(optimizer.carrier(w))
+    assert torch.equal(*made)
+
+
 def test_wrapped_views():
     whole, parts = nn.Parameter(randn(6, 4)), [nn.Parameter(x.clone()) for x in randn(6, 4).view(2, 3, 4)]
     a, b = ht.wrap(INNER["adamw"]([whole]), view="rows:2"), ht.wrap(INNER["adamw"](parts))
