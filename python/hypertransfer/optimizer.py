@@ -296,6 +296,7 @@ class HyperTransfer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Continues from a saved state; mode, direction and view must be those it was saved with."""
         groups = self.param_groups
+        everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
                 raise Refusal(f"group {i} was saved by another optimizer, without a mode; start this one without its state")
@@ -306,7 +307,11 @@ class HyperTransfer(torch.optim.Optimizer):
                                   " options it was saved with")
             names = saved.get("param_names") or [None] * len(own["params"])
             for k, (p, name, number) in enumerate(zip(own["params"], names, saved["params"])):
-                self._same(f"parameter {k} of group {i}", p, name, state_dict["state"].get(number, {}))
+                mine = self._names.get(p)  # a name that nothing was saved as has changed, as with DDP's `module.`
+                if mine and mine != name and mine in everyone:
+                    raise Refusal(f"parameter {k} of group {i} was saved as {name} and is {mine}; give the parameters in the order in"
+                                  " which they were saved")
+                _fits(f"parameter {k} of group {i}", p, state_dict["state"].get(number, {}))
         functions = [group.get("direction") for group in groups]
         super().load_state_dict({**state_dict, "param_groups": [
             {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})
@@ -318,15 +323,13 @@ class HyperTransfer(torch.optim.Optimizer):
             for name, value in state_dict["state"].get(i, {}).items():  # torch would round them to the parameter's type
                 self.state[p][name] = _copied(value, p.device)
 
-    def _same(self, place: str, p: Tensor, name: Optional[str], state: Dict[str, Any]) -> None:
-        """Refuses the state of another parameter."""
-        mine = self._names.get(p)
-        if name and mine and name != mine:
-            raise Refusal(f"{place} was saved as {name} and is {mine}; give the parameters in the order in which they were saved")
-        for kept in ("master", "momentum_buffer", "exp_avg"):
-            if kept in state and state[kept].numel() != p.numel() and not shards.sharded(p):
-                raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape"
-                              f" {tuple(state[kept].shape)}; give the parameters in the order in which they were saved")
+
+def _fits(place: str, p: Tensor, state: Dict[str, Any]) -> None:
+    """Refuses the state of a parameter of another shape."""
+    for kept in ("master", "momentum_buffer", "exp_avg"):
+        if kept in state and state[kept].numel() != p.numel() and not shards.sharded(p):
+            raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape {tuple(state[kept].shape)};"
+                          " give the parameters in the order in which they were saved")
 
 
 def _copied(value: Any, device: torch.device) -> Any:

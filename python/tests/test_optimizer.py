@@ -172,6 +172,9 @@ def test_the_state_of_another_parameter_is_not_loaded(named, direction):
     again = made((0, 1, 2))
     again.load_state_dict(state)
     assert "param_names" not in again.param_groups[0] and same(again.state_dict(), state)
+    renamed = ht.HyperTransfer([(f"module.{name}", p) for name, p in params], lr=0.1, direction=direction, view="rows:2")
+    renamed.load_state_dict(state)  # saved without DDP, continued with it
+    assert same(renamed.state_dict()["state"], state["state"])
 
 
 def test_what_a_function_remembers_is_loaded_as_it_was():
