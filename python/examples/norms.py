@@ -26,7 +26,8 @@ class NormLog:
         for group in optimizer.param_groups:
             rate, decay = group["lr"], group.get("weight_decay", 0.0)
             for name, w in before.items():
-                if any(p is self.matrices[name] for p in group["params"]) and rate > 0:
+                moved = self.matrices[name].grad is not None  # else nothing is touched, decay neither
+                if any(p is self.matrices[name] for p in group["params"]) and rate > 0 and moved:
                     update = (1 - rate * decay) * w - self.matrices[name].detach().double()  # rate * u
                     inner = (update * w).sum() / rate
                     self.rows.writerow([t, name, *map(float, (w.norm(), update.norm(), inner, rate, decay))])

@@ -265,6 +265,28 @@ SHAPES: Dict[str, Callable[[float, float, float], float]] = {
 }
 
 
+_NUMBERS = {"trapezoid": 0.2, "1-sqrt": 0.2, "power": 2.0}  # where none is given
+
+
+def _read(shape: str) -> Tuple[str, float]:
+    """A shape's name and its number."""
+    name, colon, number = str(shape).partition(":")
+    if name not in SHAPES:
+        raise Refusal(f"unknown schedule {shape!r}{nearest(name, SHAPES)}")
+    if not colon:
+        return name, _NUMBERS.get(name, 0.0)
+    if name not in _NUMBERS:
+        raise Refusal(f"schedule {shape!r} takes no number; write {name}")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not (0 < value < math.inf and (name == "power" or value <= 1)):
+        most = "" if name == "power" else " and at most 1"
+        raise Refusal(f"schedule {shape!r} needs a number above 0{most} after the colon, such as {name}:{_NUMBERS[name]:g}")
+    return name, value
+
+
 class Schedule(NamedTuple):
     """A linear warm-up, then a shape of SHAPES, some with a number: `linear`, `cosine`, `trapezoid:0.2`, `power:2`."""
 
@@ -276,13 +298,10 @@ class Schedule(NamedTuple):
 
     def rates(self) -> list:
         """The rate of each step."""
-        name, _, number = self.shape.partition(":")
-        if name not in SHAPES:
-            raise Refusal(f"unknown schedule {self.shape!r}{nearest(name, SHAPES)}")
+        name, value = _read(self.shape)
         if not (0 <= self.peak < math.inf and self.steps > 0 and 0 <= self.warmup < 1 and 0 <= self.final_ratio <= 1):
             raise Refusal(f"{self}: peak must be finite and zero or more, steps one or more, warmup from 0 to less than"
                           " 1, final_ratio from 0 to 1")
-        value = float(number) if number else 2.0 if name == "power" else 0.2
         w = math.floor(self.warmup * self.steps)
         return [self.peak * (t + 1) / w if t < w
                 else self.peak * SHAPES[name]((t - w) / (self.steps - w), self.final_ratio, value)

@@ -129,8 +129,8 @@ def _mean(items: List[Item], options: Options) -> List[Tensor]:
         torch._foreach_add_(means, [item.g.to(m.dtype) for item, m in zip(later, means)], alpha=1 - beta)
     if not options["nesterov"]:
         return [item.memory["momentum_buffer"] for item in items]
-    return [item.g.to(item.memory["momentum_buffer"].dtype) if item.t == 0 and not from_zero
-            else item.memory["momentum_buffer"] * beta + item.g * (1 - beta) for item in items]
+    ahead = [(item.memory["momentum_buffer"], item.g.to(item.memory["momentum_buffer"].dtype), item.t) for item in items]
+    return [g if t == 0 and not from_zero else m * beta + g * (1 - beta) for m, g, t in ahead]
 
 
 def _muon(items: List[Item], options: Options, us: Optional[List[Tensor]] = None) -> List[Tensor]:

@@ -8,6 +8,8 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 from torch import nn
 
 _HEAD = re.compile(r"(.*[^a-z])?(lm_?|un)?(head|embed_out|output)(\.weight)?", re.I)
+_IN_BLOCK = re.compile(r"(.*\.)?\d+\.(?!weight$)[a-z_].*", re.I)  # layers.3.mlp.down.weight
+_OUTPUT = re.compile(r"(.*\.)?\d+\.(.*\.)?output(\.weight)?", re.I)  # a projection: layers.3.attn.output.weight
 _EMBEDDING = re.compile(r"embed|\b(wte|wpe|tok_emb|pos_emb)\b", re.I)
 
 Named = List[Tuple[str, nn.Parameter]]
@@ -36,16 +38,20 @@ def adamh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
 def split(model: nn.Module) -> Tuple[Named, Named]:
     """(hidden, rest), each a list of (name, parameter): the hidden matrices for Muon, all else for AdamW.
 
-    Hidden are the trained matrices except embeddings (by module or name), the head (by name, or else the last matrix)
-    and what shares its weight with either. Check the result by its names where your model is unusual.
+    Hidden are the trained matrices, of more than one row and column, except embeddings (by module or name), the head (by
+    name, or else the last matrix, unless another block has the same) and what shares its weight with either. Convolutions
+    and stacks of experts have more dimensions and are in the rest: give them a group of their own, with view="flat" or
+    view="stack". Check the result by its names where your model is unusual.
     """
-    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    every = list(model.named_parameters())
     tables = {id(p) for m in model.modules() if isinstance(m, (nn.Embedding, nn.EmbeddingBag)) for p in m.parameters(False)}
-    matrices = [(n, p) for n, p in trained if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
+    matrices = [(n, p) for n, p in every if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
     tied = any(isinstance(m, nn.Linear) and id(m.weight) in tables for m in model.modules())
-    heads = [p for name, p in matrices if _HEAD.fullmatch(name)]
-    if not heads and not tied and len(matrices) > 1:
-        heads = [matrices[-1][1]]
-    hidden = [(name, p) for name, p in matrices if all(p is not head for head in heads)]
+    heads = {id(p) for name, p in matrices if _HEAD.fullmatch(name) and not _OUTPUT.fullmatch(name)}
+    if not heads and not tied and matrices and sum(p.ndim > 1 for _, p in every) > 1:
+        kinds = [(re.sub(r"\d+", "#", name), p.shape) for name, p in matrices]
+        if not _IN_BLOCK.fullmatch(matrices[-1][0]) or kinds.count(kinds[-1]) == 1:
+            heads = {id(matrices[-1][1])}
+    hidden = [(name, p) for name, p in matrices if p.requires_grad and min(p.shape) > 1 and id(p) not in heads]
     chosen = {id(p) for _, p in hidden}
-    return hidden, [(name, p) for name, p in trained if id(p) not in chosen]
+    return hidden, [(name, p) for name, p in every if p.requires_grad and id(p) not in chosen]

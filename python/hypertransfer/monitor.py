@@ -21,10 +21,10 @@ import types
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, TextIO, Tuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from . import shards, tensors
-from .algebra import Refusal
+from .algebra import Hyperball, Refusal, Step
 from .fit import Fit, fit
 from .groups import split
 from .optimizer import HyperTransfer
@@ -56,6 +56,8 @@ class Row(NamedTuple):
 def _opened(path: str, first: int) -> TextIO:
     """A new file, with what an older one has of the steps before this one; the older one gets another name."""
     rows: List[List[str]] = []
+    if os.path.isdir(path):
+        raise Refusal(f"{path} is a folder; give the name of a file, such as {os.path.join(path, 'norms.csv')}")
     if os.path.exists(path):
         if first:
             with open(path, newline="", encoding="utf-8") as file:
@@ -70,7 +72,8 @@ def _opened(path: str, first: int) -> TextIO:
 class EffectiveRates:
     """Measures a run; see the module's text.
 
-    path                    a file for `ht effective`; one that is there already is kept, as norms.1.csv
+    path                    a file for `ht effective`; one that is there already is kept, as norms.1.csv. Of several
+                            processes the first writes it, and prints
     every                   steps from one measurement to the next
     first                   steps taken before, of a run that is continued: then its file is continued too
     matrices                names and parameters to watch; None for the model's hidden matrices
@@ -85,15 +88,19 @@ class EffectiveRates:
         trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
         chosen = list(matrices) if matrices is not None else split(model)[0] or [
             (name, p) for name, p in model.named_parameters() if p.ndim >= 2]
+        if not all(isinstance(item, (tuple, list)) and len(item) == 2 for item in chosen):
+            raise Refusal(f"matrices has a {type(chosen[0]).__name__}; give names with parameters: [(name, parameter), ...]")
         self.matrices = [(name, p) for name, p in chosen if id(p) in trained]
         if not self.matrices:
             raise Refusal("the optimizer trains none of the model's hidden matrices; give matrices=[(name, parameter), ...]")
         self.optimizer, self.every, self.steps, self.rows = optimizer, every, first, []  # type: ignore[var-annotated]
         self._decoupled, self._first = decoupled_weight_decay, first
         self._before: List[Tensor] = []
+        self._taken: Dict[str, Step] = {}  # before the step, of our own optimizers
         self._waiting: Optional[Tuple[int, List[Tuple[float, float]], Tensor]] = None
         self._fixed: Optional[bool] = None
-        self._file = _opened(path, first) if path else None
+        self._speaks = not (distributed.is_available() and distributed.is_initialized() and distributed.get_rank())
+        self._file = _opened(path, first) if path and self._speaks else None
         self._csv = csv.writer(self._file, lineterminator="\n") if self._file else None
         self._handles = self._hook()
 
@@ -104,18 +111,24 @@ class EffectiveRates:
         step = o.step  # before PyTorch 2
 
         def watched(_: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._handles:  # closed, but somebody has replaced o.step since then and calls this
+                return step(*args, **kwargs)
             self._start()
             result = step(*args, **kwargs)
             self._end()
             return result
 
         watched._with_counter = getattr(step, "_with_counter", False)  # type: ignore[attr-defined]
-        o.step = types.MethodType(watched, o)  # type: ignore[method-assign]
-        return [types.SimpleNamespace(remove=lambda: setattr(o, "step", step))]
+        o.step = mine = types.MethodType(watched, o)  # type: ignore[method-assign]
+        return [types.SimpleNamespace(remove=lambda: setattr(o, "step", step) if o.step is mine else None)]
 
     @torch.no_grad()
     def _start(self) -> None:
-        if self.steps % self.every == 0 and not isinstance(self.optimizer, HyperTransfer):
+        if self.steps % self.every:
+            return
+        if isinstance(self.optimizer, HyperTransfer):
+            self._taken = dict(self.optimizer.taken)
+        else:
             self._before = [shards.own(p.detach()).clone() for _, p in self.matrices]
 
     @torch.no_grad()
@@ -137,11 +150,12 @@ class EffectiveRates:
         self._waiting = (t, [self._settings(p) for _, p in self.matrices], sums)
 
     def _settings(self, p: Tensor) -> Tuple[float, float]:
-        for group in self.optimizer.param_groups:
-            if any(q is p for q in group["params"]):
-                apart = decoupled(self.optimizer, group) if self._decoupled is None else self._decoupled
-                return float(group["lr"]), float(group.get("weight_decay") or 0.0) if apart else 0.0
-        return 0.0, 0.0
+        group = self._group(p)
+        apart = decoupled(self.optimizer, group) if self._decoupled is None else self._decoupled
+        return float(group["lr"]), float(group.get("weight_decay") or 0.0) if apart else 0.0
+
+    def _group(self, p: Tensor) -> Dict[str, Any]:
+        return next(group for group in self.optimizer.param_groups if any(q is p for q in group["params"]))
 
     def _ours(self, t: int, optimizer: HyperTransfer) -> None:
         """Our own optimizers have measured already."""
@@ -149,7 +163,7 @@ class EffectiveRates:
             own, lr = optimizer.name(p), self._settings(p)[0]
             for key in [k for k in optimizer.taken if k == own or k.startswith(own + "#")]:
                 step, reading = optimizer.taken[key], optimizer.readings[key]
-                if step.push > 0 and math.isfinite(step.effective):
+                if step is not self._taken.get(key) and 0 < step.effective < math.inf:
                     self._add(Row(t, name + key[len(own):], step.norm, step.effective, step.angle, step.keep, step.next.norm, lr),
                               step.push * reading.u, reading.uw, step.push)
 
@@ -160,10 +174,11 @@ class EffectiveRates:
         t, settings, sums = self._waiting
         self._waiting = None
         values = sums.tolist()
-        if self._fixed is None:  # norms that no step changes: somebody's Hyperball
-            self._fixed = all(abs(2 * dw + dd) < 0.01 * dd for _, dd, dw in values)
-        for (name, _), (lr, decay), (ww, dd, dw) in zip(self.matrices, settings, values):
-            if lr == 0 or ww == 0 or not math.isfinite(ww + dd + dw):
+        moved = [(dd, dw) for _, dd, dw in values if dd > 0]
+        if self._fixed is None and moved:  # norms that no step changes: somebody's Hyperball
+            self._fixed = all(abs(2 * dw + dd) < 0.01 * dd for dd, dw in moved)
+        for (name, p), (lr, decay), (ww, dd, dw) in zip(self.matrices, settings, values):
+            if lr == 0 or ww == 0 or dd == 0 or not math.isfinite(ww + dd + dw):  # without a gradient nothing is touched
                 continue
             # on a Hyperball the projection's part is not known: u is taken to be at right angles to w
             kept = 1 + dw / ww if self._fixed else 1 - lr * decay
@@ -173,6 +188,9 @@ class EffectiveRates:
             update = math.sqrt(max(0.0, dd + 2 * lost * dw + lost * lost * ww))
             angle = math.atan2(math.sqrt(max(0.0, ww * dd - dw * dw)), ww + dw)
             norm = math.sqrt(ww)
+            digits = torch.finfo(torch.float64 if p.dtype == torch.float64 else torch.float32).eps
+            if update <= norm * max(digits, 1e-7 * abs(lost)):  # only decay, and its rounding
+                continue
             after = math.sqrt(max(0.0, ww + 2 * dw + dd))
             self._add(Row(t, name, norm, update / (kept * norm), angle, kept, after, lr), update, -(dw + lost * ww) / lr, lr)
 
@@ -196,12 +214,18 @@ class EffectiveRates:
         self._read()
         logs: Dict[int, List[float]] = {}
         for row in self.rows:
-            logs.setdefault(row.step, []).append(math.log(max(row.effective, 1e-300)))
+            logs.setdefault(row.step, []).append(math.log(row.effective))
         return [(step, math.exp(sum(some) / len(some))) for step, some in sorted(logs.items())]
+
+    def _points(self) -> List[Tuple[int, float]]:
+        points = self.schedule()
+        if not points:
+            raise Refusal("no step with a rate above zero was measured; call this after the first steps, and see `every`")
+        return points
 
     def rate_at(self, t: int) -> float:
         """The schedule at any step, between those that were measured."""
-        points = self.schedule()
+        points = self._points()
         later = next((i for i, (step, _) in enumerate(points) if step >= t), len(points) - 1)
         (t0, a), (t1, b) = points[max(0, later - 1)], points[later]
         x = 1.0 if t1 == t0 else min(1.0, max(0.0, (t - t0) / (t1 - t0)))
@@ -219,14 +243,14 @@ class EffectiveRates:
         if not curves:
             return "no step with a rate above zero was measured"
         count, points = len(curves), self.schedule()
-        lrs = [row.lr for row in self.rows]
+        last = self.rows[-1].step
         ends = [rows[-1].effective / max(row.effective for row in rows) for rows in curves.values()]
         since = f" (here from step {self._first} on)" if self._first else ""
         says = [f"measured every {self.every} of {self.steps} steps{since}, {count} matrices",
-                f"at step {self.rows[-1].step}, the last measured, your schedule is at {self.rows[-1].lr / max(lrs):.2%} of its peak"
+                f"at step {last}, the last measured, your schedule is at {self._scheduled(curves)[last]:.2%} of its peak"
                 f" and your effective rate at {sum(ends) / count:.2%} of its peak (mean over matrices)",
                 self._rest(curves)]
-        if self._norms_fixed(curves):
+        if self._norms_fixed(curves) and all(abs(row.effective - row.lr) < 0.01 * row.lr for row in self.rows):
             return "\n".join(says + ["your optimizer keeps norms fixed: its rate is its effective rate"])
         parts = [(0, 5), (5, 25), (25, 50), (50, 75), (75, 100)]
         means = []
@@ -240,8 +264,22 @@ class EffectiveRates:
                  f" {best.final_ratio:.4f}, error {best.error:.1%}"]
         return "\n".join(says)
 
+    @staticmethod
+    def _scheduled(curves: Dict[str, List[Row]]) -> Dict[int, float]:
+        """At each step lr over its peak, which groups have each for themselves: the mean over matrices."""
+        made: Dict[int, List[float]] = {}
+        for rows in curves.values():
+            peak = max(row.lr for row in rows)
+            for row in rows:
+                made.setdefault(row.step, []).append(row.lr / peak)
+        return {step: sum(some) / len(some) for step, some in made.items()}
+
     def _norms_fixed(self, curves: Dict[str, List[Row]]) -> bool:
-        return bool(self._fixed) or all(abs(rows[-1].after / rows[0].norm - 1) < 1e-5 for rows in curves.values())
+        o = self.optimizer
+        if isinstance(o, HyperTransfer):
+            return all(isinstance(o._rule(self._group(p)).carrier, Hyperball) for _, p in self.matrices)
+        return bool(self._fixed) or all(  # and the run was long enough for free norms to change
+            abs(rows[-1].after / rows[0].norm - 1) < 1e-5 < 0.05 * sum(row.effective**2 for row in rows) for rows in curves.values())
 
     def _rest(self, curves: Dict[str, List[Row]]) -> str:
         """Norms at the end beside where decay and growth of the last tenth of the run balance."""
@@ -267,8 +305,7 @@ class EffectiveRates:
 
     def picture(self) -> Picture:
         """The effective rate beside the schedule, both over their peaks."""
-        points = self.schedule()
-        lrs = {row.step: row.lr for row in self.rows}
+        points, lrs = self._points(), self._scheduled(self.curves())
         top, most = max(rate for _, rate in points), max(lrs.values())
         steps = [step for step, _ in points]
         return Picture("rate over its peak", {"schedule": (steps, [lrs[step] / most for step in steps]),
@@ -283,7 +320,7 @@ class EffectiveRates:
         if self._file:
             self._file.close()
             self._file = self._csv = None
-        if not quiet:
+        if not quiet and self._speaks:
             print(said)
         return said
 

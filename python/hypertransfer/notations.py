@@ -6,9 +6,11 @@ by something else. NOTATIONS.md has the table; tests hold each row to its formul
 
 from __future__ import annotations
 
+import math
 from typing import Callable, Dict, NamedTuple
 
 from .algebra import Refusal, nearest
+from .settings import number
 
 
 class Settings(NamedTuple):
@@ -43,6 +45,11 @@ def notation(name: str, lr: float, weight_decay: float, width_mult: float = 1.0,
     after the rate) shrinks by decay alone at every step: one number does that only where the rate is constant
     (`constant_rate=True`). `l2` (torch.optim.Adam and SGD) adds decay to the gradient and has no translation.
     """
+    for what, value in dict(lr=lr, weight_decay=weight_decay, width_mult=width_mult).items():
+        number(what, value, 0, math.inf)
+    for what, value in dict(lr=lr, width_mult=width_mult).items():
+        if value == 0:
+            raise Refusal(f"{what} is {value}; it must be above zero")
     if name == "independent":
         if not constant_rate:
             raise Refusal("an independent weight decay does not follow the schedule: no one weight_decay does the same under"
@@ -53,6 +60,4 @@ def notation(name: str, lr: float, weight_decay: float, width_mult: float = 1.0,
                       " wrap the optimizer instead")
     if name not in NOTATIONS:
         raise Refusal(f"unknown notation {name!r}{nearest(name, [*NOTATIONS, 'independent', 'l2'])}")
-    if not lr > 0:
-        raise Refusal(f"lr is {lr}; it must be above zero")
     return NOTATIONS[name](lr, weight_decay, width_mult)

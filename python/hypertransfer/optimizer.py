@@ -58,14 +58,16 @@ class HyperTransfer(torch.optim.Optimizer):
     decay), `readings` to what was measured for it. The state dict holds everything for an exact continuation.
     """
 
+    _KEPT = ("clip_norm", "_given", "_names")
+
     def __init__(self, params: Iterable, lr: Any = None, *, clip_norm: float = 0.0, **options: Any):
         settings.number("clip_norm", clip_norm, 0, math.inf)
         self._given = settings.known({k: v for k, v in dict(lr=lr, **options).items() if v is not None})
         self._begin()
         self.clip_norm = clip_norm
-        groups = list(params) if not isinstance(params, Tensor) else [params]
+        groups = [params] if isinstance(params, (Tensor, dict, set, torch.nn.Module)) else list(params)
         if groups and not isinstance(groups[0], dict):
-            groups = [dict(params=groups)]
+            groups = [dict(params=params if isinstance(params, set) else groups)]
         super().__init__(groups, dict(lr=self._given.get("lr"), weight_decay=self._given.get("weight_decay", 0.1)))
         for name in settings.OPTIONS & set(self._given):
             if all(name not in group for group in self.param_groups):
@@ -78,6 +80,10 @@ class HyperTransfer(torch.optim.Optimizer):
         self.__dict__.setdefault("_given", {})
         self.__dict__.setdefault("clip_norm", 0.0)
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """What a copy and a pickle hold: torch's own part, and what is not in `defaults`."""
+        return {**super().__getstate__(), **{name: self.__dict__[name] for name in self._KEPT}}
+
     def __setstate__(self, state: Dict[str, Any]) -> None:
         super().__setstate__(state)
         self._begin()
@@ -88,7 +94,7 @@ class HyperTransfer(torch.optim.Optimizer):
             raise Refusal(f"a group is {type(param_group).__name__}; it must be a dict with params, lr and other options")
         made = settings.settled(param_group, self._given)
         params = made["params"]
-        made["params"], names = named([params] if isinstance(params, Tensor) else params)
+        made["params"], names = named([params] if isinstance(params, Tensor) else params, self._names.values())
         known = {**self._names, **names}
         count = sum(len(group["params"]) for group in self.param_groups)
         for i, p in enumerate(made["params"]):
@@ -121,7 +127,10 @@ class HyperTransfer(torch.optim.Optimizer):
 
     @_EAGER
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
-        """One step of every parameter that has a gradient. Where it is refused, nothing has changed."""
+        """One step of every parameter that has a gradient. Where it is refused, nothing has changed.
+
+        A direction that is not finite, of a finite gradient, has changed its own memory by then; weights it has not.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -209,7 +218,8 @@ class HyperTransfer(torch.optim.Optimizer):
             items = []
             for part in some:
                 scale = -part.scale if group["maximize"] else part.scale
-                items.append(Item(part.g if scale == 1 else part.g * scale, self._memory(part), part.state.step))
+                wide = part.g.float() if part.g.dtype in tensors.LOW else part.g  # few digits are few exponents too
+                items.append(Item(part.g if scale == 1 else wide * scale, self._memory(part), part.state.step))
             if callable(group["direction"]):
                 made = [group["direction"](item.g, item.memory, group) for item in items]
             else:
@@ -275,11 +285,18 @@ class HyperTransfer(torch.optim.Optimizer):
         made = super().state_dict(*args, **kwargs)
         made["param_groups"] = [{**group, "direction": settings._called(group.get("direction"))}
                                 for group in made["param_groups"]]
+        self._name(made["param_groups"])
         return made
+
+    def _name(self, saved: List[Dict[str, Any]]) -> None:
+        """Gives saved groups the names of their parameters, None where there is none."""
+        for group, own in zip(saved, self.param_groups):
+            group["param_names"] = [self._names.get(p) for p in own["params"]]
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Continues from a saved state; mode, direction and view must be those it was saved with."""
         groups = self.param_groups
+        everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
                 raise Refusal(f"group {i} was saved by another optimizer, without a mode; start this one without its state")
@@ -288,15 +305,39 @@ class HyperTransfer(torch.optim.Optimizer):
                 if name in saved and saved[name] != mine:
                     raise Refusal(f"group {i} was saved with {name} {saved[name]!r} and has {mine!r}; give the optimizer the"
                                   " options it was saved with")
+            names = saved.get("param_names") or [None] * len(own["params"])
+            for k, (p, name, number) in enumerate(zip(own["params"], names, saved["params"])):
+                mine = self._names.get(p)  # a name that nothing was saved as has changed, as with DDP's `module.`
+                if mine and mine != name and mine in everyone:
+                    raise Refusal(f"parameter {k} of group {i} was saved as {name} and is {mine}; give the parameters in the order in"
+                                  " which they were saved")
+                _fits(f"parameter {k} of group {i}", p, state_dict["state"].get(number, {}))
         functions = [group.get("direction") for group in groups]
-        super().load_state_dict(state_dict)
+        super().load_state_dict({**state_dict, "param_groups": [
+            {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})
         for group, function in zip(self.param_groups, functions):
             if callable(function):
                 group["direction"] = function
         ids = [i for group in state_dict["param_groups"] for i in group["params"]]
         for i, p in zip(ids, (p for group in self.param_groups for p in group["params"])):
             for name, value in state_dict["state"].get(i, {}).items():  # torch would round them to the parameter's type
-                if isinstance(value, Tensor):
-                    self.state[p][name] = value.detach().clone().to(p.device)
-                elif name != "own":
-                    self.state[p][name] = copy.deepcopy(value)
+                self.state[p][name] = _copied(value, p.device)
+
+
+def _fits(place: str, p: Tensor, state: Dict[str, Any]) -> None:
+    """Refuses the state of a parameter of another shape."""
+    for kept in ("master", "momentum_buffer", "exp_avg"):
+        if kept in state and state[kept].numel() != p.numel() and not shards.sharded(p):
+            raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape {tuple(state[kept].shape)};"
+                          " give the parameters in the order in which they were saved")
+
+
+def _copied(value: Any, device: torch.device) -> Any:
+    """A copy of what was saved, its tensors on this device and of their own type."""
+    if isinstance(value, Tensor):
+        return value.detach().clone().to(device)
+    if isinstance(value, dict):
+        return {name: _copied(some, device) for name, some in value.items()}
+    if isinstance(value, list):
+        return [_copied(some, device) for some in value]
+    return copy.deepcopy(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from torch import Tensor
@@ -34,16 +35,28 @@ class Part:
             raise type(refusal)(f"{self.name} of shape {tuple(self.p.shape)}, {refusal}") from None
 
 
-def named(params: Iterable) -> Tuple[List[Tensor], Dict[Tensor, str]]:
-    """Parameters, and their names where they come with them."""
+def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dict[Tensor, str]]:
+    """Parameters, and their names where they come with them; one that is used already, by another model, gets a number."""
+    if isinstance(params, set):
+        raise Refusal("the parameters are a set, whose order is another one in every process; give a list")
     items = list(params)
-    names = {item[1]: item[0] for item in items if isinstance(item, tuple) and len(item) == 2}
-    return [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items], names
+    names: Dict[Tensor, str] = {}
+    for item in items:
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Tensor):
+            others = {*used, *names.values()}
+            numbered = (f"{item[0]} ({k})" for k in itertools.count(2))
+            names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
+    made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
+    for p in made:
+        if not isinstance(p, Tensor):
+            raise Refusal(f"{type(p).__name__} is no parameter; give parameters, model.named_parameters(), or groups such as"
+                          " muonh(hidden, lr=0.01)")
+    return made, names
 
 
-def check(name: str, p: Any, group: Dict[str, Any]) -> None:
+def check(name: str, p: Tensor, group: Dict[str, Any]) -> None:
     """Refuses a parameter that the group's direction and view cannot take."""
-    if not isinstance(p, Tensor) or not p.is_floating_point():
+    if not p.is_floating_point():
         return  # torch says it
     view, direction = View.parse(group["view"]), group["direction"]
     shape = tuple(p.shape)

@@ -19,11 +19,11 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 import torch
 from torch import nn
 
-from .algebra import Base, Hyperball, Refusal, Schedule, Space, nearest
+from .algebra import Base, Hyperball, Refusal, Schedule, Space
 from .directions import COEFFICIENTS, SHAPE_FACTORS
 from .groups import split
 from .prediction import Carried, Expected, Onset, Pair, adam_expected, carry, initial_norm, muon_expected, predict, singular_value
-from .settings import number, whole
+from .settings import boolean, choice, number, whole
 
 OPTIMIZERS: Dict[str, Tuple[str, bool]] = {  # direction, whether on a Hyperball
     "muon": ("muon", False), "muonh": ("muon", True), "adamw": ("adam", False), "adamh": ("adam", True)}
@@ -113,17 +113,18 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
     """
     to = to or optimizer
     for name in (optimizer, to):
-        if name not in OPTIMIZERS:
-            raise Refusal(f"unknown optimizer {name!r}{nearest(name, OPTIMIZERS)}")
+        choice("optimizer", name, OPTIMIZERS)
     for name in (shape_factor, to_shape_factor or "none"):
-        if name not in SHAPE_FACTORS:
-            raise Refusal(f"unknown shape_factor {name!r}{nearest(name, SHAPE_FACTORS)}")
-    if coefficients not in COEFFICIENTS:
-        raise Refusal(f"unknown coefficients {coefficients!r}{nearest(coefficients, COEFFICIENTS)}")
+        choice("shape_factor", name, SHAPE_FACTORS)
+    choice("coefficients", coefficients, COEFFICIENTS)
+    boolean("scale_invariant", scale_invariant)
     if (batch is None) != (to_batch is None):
         raise Refusal("give batch and to_batch together, or neither")
-    for name, decay in (("lr", lr), ("weight_decay", weight_decay), ("to_weight_decay", to_weight_decay or 0)):
-        number(name, decay, 0, math.inf)
+    finite = dict(lr=lr, weight_decay=weight_decay, to_weight_decay=to_weight_decay or 0, final_ratio=final_ratio)
+    for name, value in finite.items():
+        number(name, value, 0, math.inf)
+    for name, value in dict(warmup=warmup, momentum=momentum, beta1=beta1).items():
+        number(name, value, 0, 1)
     for name, count in dict(steps=steps, to_steps=to_steps, to_width=to_width, batch=batch, to_batch=to_batch).items():
         if count is not None:
             whole(name, int(count) if isinstance(count, numbers.Integral) else count, 1)  # numpy's too
@@ -191,13 +192,19 @@ def _matrices(model: Union[nn.Module, Iterable[Any]]) -> List[Matrix]:
         for m in made:
             if m.norm == 0:
                 raise Refusal(f"{m.name} is zero, so it has no first effective rate; initialise it, or give names with shapes")
+            if not math.isfinite(m.norm):
+                raise Refusal(f"{m.name} has the norm {m.norm}; load weights that are finite")
     else:
         made = []
         for item in model:
             if not isinstance(item, (tuple, list)) or len(item) not in (3, 4):
                 raise Refusal(f"{type(item).__name__} is not a name with a shape; give the module itself, or items such as"
                               " ('blocks.0.fc', 512, 128)")
-            made.append(Matrix(*item))
+            made.append(Matrix(str(item[0]), *item[1:]))
+            for side in (made[-1].rows, made[-1].cols):
+                whole(f"a side of {item[0]}", int(side) if isinstance(side, numbers.Integral) else side, 1)
+            if made[-1].norm is not None and not 0 < made[-1].norm < math.inf:
+                raise Refusal(f"{item[0]} has the norm {made[-1].norm}; it must be above zero, or None for that of a usual start")
     if not made:
         raise Refusal("there is no hidden matrix; give names with shapes, such as ('blocks.0.fc', 512, 128)")
     return made

@@ -45,9 +45,9 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     """The group with every option that it uses, checked. `defaults` holds what was given for all groups."""
     given = known({k: v for k, v in group.items() if v is not None or k == "params"})
     made = {**COMMON, **defaults, **given}
-    _choice("mode", made["mode"], MODES)
+    choice("mode", made["mode"], MODES)
     if made["gradient"] is not None:
-        _choice("gradient", made["gradient"], GRADIENT_RULES)
+        choice("gradient", made["gradient"], GRADIENT_RULES)
     if made["lr"] is None:
         raise Refusal("a group has no lr; give one: a learning rate where the target is Base, an angle in radians where"
                       " it is a Hyperball")
@@ -55,11 +55,11 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     _decay(made)
     View.parse(made["view"])
     number("zero_radius", made["zero_radius"], 0, math.inf)
-    _bool("maximize", made["maximize"])
+    boolean("maximize", made["maximize"])
     _dtype("master_dtype", made["master_dtype"])
     own: Dict[str, Any] = {}
     if not callable(made["direction"]):
-        _choice("direction", made["direction"], DIRECTIONS)
+        choice("direction", made["direction"], DIRECTIONS)
         own = DIRECTIONS[made["direction"]].options
     for name in OPTIONS & set(given):
         if name not in own:
@@ -107,13 +107,13 @@ def _option(name: str, value: Any) -> None:
         for beta in value:
             number("a number of betas", beta, 0, 1)
     elif name == "nesterov":
-        _bool(name, value)
+        boolean(name, value)
     elif name == "ns_dtype":
         _dtype(name, value)
     elif name in ("ns_steps", "precondition_frequency", "largest_side"):
         whole(name, value, *((0, 100) if name == "ns_steps" else (1, 1 << 30)))
     else:
-        _choice(name, value, dict(coefficients=COEFFICIENTS, shape_factor=SHAPE_FACTORS,
+        choice(name, value, dict(coefficients=COEFFICIENTS, shape_factor=SHAPE_FACTORS,
                                   momentum_start=("gradient", "zero"))[name])
 
 
@@ -126,7 +126,8 @@ def number(name: str, value: Any, low: float, high: float, tensor: bool = False)
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value < high:
         limits = "a finite number, zero or more" if high == math.inf else f"a number from {low} to less than {high}"
-        raise Refusal(f"{name} is {value!r}; it must be {limits}")
+        kind = "" if isinstance(value, (int, float, str)) else f" of type {type(value).__name__}"  # numpy's float32 looks as ours
+        raise Refusal(f"{name} is {value!r}{kind}; it must be {limits}{' of Python: float(...)' if kind else ''}")
 
 
 def whole(name: str, value: Any, least: int, most: Optional[int] = None) -> None:
@@ -135,7 +136,7 @@ def whole(name: str, value: Any, least: int, most: Optional[int] = None) -> None
         raise Refusal(f"{name} is {value!r}; it must be a whole number{limits}")
 
 
-def _bool(name: str, value: Any) -> None:
+def boolean(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise Refusal(f"{name} is {value!r}; it must be True or False")
 
@@ -145,6 +146,7 @@ def _dtype(name: str, value: Optional[Any]) -> None:
         raise Refusal(f"{name} is {value!r}; it must be a floating-point dtype such as torch.bfloat16, or None")
 
 
-def _choice(name: str, value: Any, choices: Any) -> None:
+def choice(name: str, value: Any, choices: Any) -> None:
     if not isinstance(value, str) or value not in choices:
-        raise Refusal(f"unknown {name} {value!r}{nearest(value, choices)}")
+        raise Refusal(f"unknown {name} {value!r}{nearest(value, choices)}" if isinstance(value, (str, int)) else
+                      f"{name} is of type {type(value).__name__}; it must be a name{nearest('', choices)}")

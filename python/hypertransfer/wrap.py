@@ -9,12 +9,14 @@ scheduler of either one sets the rate, which is read as the target reads it.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Union
+import contextlib
+import math
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
 
 import torch
 from torch import Tensor
 
-from . import settings, shards
+from . import settings, shards, tensors
 from .algebra import Refusal, Transfer, transfer
 from .optimizer import HyperTransfer, Part
 
@@ -31,11 +33,18 @@ def decoupled(optimizer: Any, group: Dict[str, Any]) -> bool:
 class Wrapped(HyperTransfer):
     """See the module's text; made by `HyperTransfer.wrap`."""
 
+    _KEPT = (*HyperTransfer._KEPT, "inner", "_decoupled", "_ours")
+
     def __init__(self, inner: torch.optim.Optimizer, mode: str = "hyperball", lr: Optional[float] = None,
                  decoupled_weight_decay: Optional[bool] = None, clip_norm: float = 0.0, **options: Any):
         for name in ("step", "param_groups", "state_dict"):
             if not hasattr(inner, name):
                 raise Refusal(f"{type(inner).__name__} cannot be wrapped: it has no {name}; give a torch optimizer")
+        if isinstance(inner, HyperTransfer):
+            raise Refusal(f"{type(inner).__name__} is not to be wrapped: give its groups mode={mode!r} instead")
+        if isinstance(inner, torch.optim.LBFGS):
+            raise Refusal("LBFGS cannot be wrapped: its step asks for several gradients; give an optimizer that takes one")
+        settings.number("clip_norm", clip_norm, 0, math.inf)
         unknown = set(options) - {"target_weight_decay", "gradient", "view", "flatten", "zero_radius", "master_dtype"}
         for name in unknown:
             if name in settings.OPTIONS or name in settings.COMMON:
@@ -74,8 +83,30 @@ class Wrapped(HyperTransfer):
     def _whole(self, group: Dict[str, Any]) -> bool:
         return False
 
+    @staticmethod
+    @contextlib.contextmanager
+    def _wide(parameters: Iterable[Tensor]) -> Iterator[None]:
+        """Parameters of few digits are float32 meanwhile: they would round away most of what the optimizer changes."""
+        low = [(p, p.data, p.grad) for p in parameters if p.dtype in tensors.LOW]
+        try:
+            for p, w, g in low:
+                p.grad, p.data = None, w.float()
+                p.grad = None if g is None else g.float()
+            yield
+        finally:
+            for p, w, g in low:
+                p.grad, p.data = None, w
+                p.grad = g
+
     def _directions(self, parts: List[Part]) -> None:
         parameters = list({id(part.p): part.p for part in parts}.values())
+        with self._wide(parameters):
+            changes = self._changes(parts, parameters)
+        for part in parts:
+            part.u = part.view.place(changes[id(part.p)], part.k)
+
+    def _changes(self, parts: List[Part], parameters: List[Tensor]) -> Dict[int, Tensor]:
+        """What the wrapped optimizer would change of each parameter, over its rate."""
         before = [shards.own(p.detach()).clone() for p in parameters]
         grads = [p.grad for p in parameters]
         kept = [(group, group["lr"], group.get("weight_decay")) for group in self.param_groups]
@@ -100,8 +131,7 @@ class Wrapped(HyperTransfer):
                 group["lr"] = lr
                 if decay is not None:
                     group["weight_decay"] = decay
-        for part in parts:
-            part.u = part.view.place(changes[id(part.p)], part.k)
+        return changes
 
     @staticmethod
     def _scale(p: Tensor, parts: List[Part]) -> None:
@@ -115,6 +145,7 @@ class Wrapped(HyperTransfer):
     def state_dict(self, *args: Any, **kwargs: Any) -> Dict[str, Any]:
         """The transfer's state, and the wrapped optimizer's under `inner`."""
         made = torch.optim.Optimizer.state_dict(self, *args, **kwargs)
+        self._name(made["param_groups"])
         made["inner"] = self.inner.state_dict()
         return made
 
@@ -123,8 +154,9 @@ class Wrapped(HyperTransfer):
             raise Refusal("this state has no 'inner': it is not of a wrapped optimizer; load it into the one it was saved from")
         inner = state_dict["inner"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "inner"})
-        self.inner.load_state_dict(inner)
-        self.param_groups = self.inner.param_groups
+        with self._wide(p for group in self.inner.param_groups for p in group["params"]):  # momenta keep their digits
+            self.inner.load_state_dict(inner)
+        self.param_groups = list(self.inner.param_groups)  # a list of our own: both add groups to theirs
 
 
 def wrap(optimizer: torch.optim.Optimizer, mode: str = "hyperball", lr: Optional[float] = None,

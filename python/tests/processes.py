@@ -4,6 +4,8 @@ ddp: a replica each, half of the batch each. dtensor: parameters sharded by hand
 how far its weights are from those of one process with the whole batch.
 """
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -90,6 +92,20 @@ def trained(kind, rank, mode, direction):
     return [p.detach().full_tensor() for p in sharded.values()]
 
 
+def watched(rank, folder):
+    """Every process watches its optimizer, as a loop that is the same in all of them does: one file, one report."""
+    model, said = network(), io.StringIO()
+    o = torch.optim.AdamW(model.parameters())
+    with contextlib.redirect_stdout(said), ht.EffectiveRates(model, o, os.path.join(folder, "norms.csv"), every=1) as rates:
+        for _ in range(STEPS):
+            o.zero_grad()
+            loss(model, slice(None)).backward()
+            o.step()
+    dist.barrier()
+    assert [name for name in os.listdir(folder) if "norms" in name] == ["norms.csv"], os.listdir(folder)
+    assert len(rates.rows) == 2 * STEPS and bool(said.getvalue()) == (rank == 0)
+
+
 def main(kind, rank, file):
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
     worst = 0.0
@@ -100,6 +116,7 @@ def main(kind, rank, file):
         both = [torch.zeros_like(weights[0]) for _ in range(2)]
         dist.all_gather(both, weights[0].contiguous())
         assert torch.equal(*both), f"{kind} {mode}: the two processes differ"
+    watched(rank, os.path.dirname(file))
     print(f"{kind}: two processes are one to {worst:.1e}, and equal to the bit" if worst < 1e-12 else f"FAILED: {kind} is off by {worst}")
     dist.destroy_process_group()
 

@@ -151,6 +151,9 @@ def test_a_wrapped_adamw_is_our_adam_in_every_mode(mode):
             saved = wrapped.state_dict()
             wrapped = ht.wrap(INNER["adamw"]([a]), mode=mode, **more)
             wrapped.load_state_dict(saved)
+            other = nn.Parameter(randn(4, 6))
+            wrapped.add_param_group({"params": [other]})
+            assert wrapped.param_groups[1] is wrapped.inner.param_groups[1] and len(wrapped.param_groups) == 2
         g = randn(4, 6, seed=t)
         a.grad, b.grad = g, g.clone()
         wrapped.step(), ours.step()
@@ -171,6 +174,24 @@ def test_a_wrapped_optimizer_keeps_its_state_where_a_gradient_is_not_finite():
     assert torch.equal(w, before) and torch.equal(moments, wrapped.inner.state[w]["exp_avg"])
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_wrapped_optimizer_of_parameters_with_few_digits_keeps_its_direction(dtype):
+    """A change of 1e-4 is less than bfloat16 shows: what AdamW would do must be read elsewhere."""
+    a, b = nn.Parameter(randn(8, 6).to(dtype)), nn.Parameter(randn(8, 6).to(dtype))
+    make = lambda: ht.wrap(torch.optim.AdamW([a], lr=1e-4, betas=(0.9, 0.95), eps=1e-10), master_dtype=torch.float32)  # noqa: E731
+    wrapped, ours = make(), ht.HyperTransfer([ht.adamh([b], lr=1e-4, master_dtype=torch.float32)])
+    for t in range(6):
+        if t == 3:
+            saved, wrapped = wrapped.state_dict(), make()
+            wrapped.load_state_dict(saved)
+        g = randn(8, 6, seed=t).to(dtype)
+        a.grad, b.grad = g, g.clone()
+        wrapped.step(), ours.step()
+        assert a.grad is g and a.dtype == dtype
+        assert torch.allclose(wrapped.carrier(a), ours.carrier(b), rtol=0, atol=1e-6)
+        assert wrapped.readings["parameter 0"].u == pytest.approx(ours.readings["parameter 0"].u, rel=1e-3)
+
+
 def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
     w = nn.Parameter(randn(4, 6))
     with pytest.raises(ht.Refusal, match="option 'momentum' belongs to the wrapped optimizer; give it to SGD"):
@@ -181,6 +202,29 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(INNER["sgd"]([w]), mode="hyperbal")
     with pytest.raises(ht.Refusal, match="cannot be wrapped: it has no step"):
         ht.wrap(object())
+    with pytest.raises(ht.Refusal, match="LBFGS cannot be wrapped: its step asks for several gradients"):
+        ht.wrap(torch.optim.LBFGS([w]))
+    with pytest.raises(ht.Refusal, match="HyperTransfer is not to be wrapped: give its groups mode='hyperball' instead"):
+        ht.wrap(ht.HyperTransfer([w], lr=0.1))
+    with pytest.raises(ht.Refusal, match="clip_norm is -1"):
+        ht.wrap(INNER["sgd"]([w]), clip_norm=-1)
+
+
+@pytest.mark.parametrize("name", ht.DIRECTIONS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_gradients_of_few_digits_are_those_of_float32_before_they_are_used(name, dtype):
+    """As small as float16 can be: nothing may be multiplied before it is float32."""
+    made = []
+    for few in (True, False):
+        w = nn.Parameter(randn(4, 6).to(dtype) if few else randn(4, 6).to(dtype).float())
+        more = dict(nesterov=True) if "nesterov" in ht.DIRECTIONS[name].options else {}
+        optimizer = ht.HyperTransfer([w], lr=0.1, direction=name, master_dtype=torch.float32, **more)
+        for t in range(4):
+            g = (randn(4, 6, seed=t) * 1e-6).to(dtype)
+            w.grad = g if few else g.float()
+            optimizer.step()
+        made.append(optimizer.carrier(w))
+    assert torch.equal(*made)
 
 
 def test_wrapped_views():

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 
 import pytest
 import torch
@@ -145,6 +146,10 @@ def test_somebody_elses_hyperball_is_recognised():
     model = network()
     optimizer = Ball([p for p in model.parameters() if p.ndim == 2], lr=0.02)
     rates = EffectiveRates(model, optimizer, every=2)
+    for lr in (0.0, 0.02):  # a warm-up that starts at zero
+        optimizer.param_groups[0]["lr"] = lr
+        model(torch.ones(2, 6).double()).sum().backward()
+        optimizer.step()
     train(model, optimizer, 40)
     said = rates.close(quiet=True)
     assert "norms are fixed" in said and "keeps norms fixed" in said
@@ -165,6 +170,151 @@ def test_schedulers_before_and_after_and_scaler_still_work():
     rates.close(quiet=True)
 
 
+OPTIMIZERS = [lambda ps: torch.optim.AdamW(ps, lr=0.01, weight_decay=0.1), lambda ps: torch.optim.SGD(ps, lr=0.01),
+              lambda ps: ht.HyperTransfer(ps, lr=0.01, direction="adam")]
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+def test_a_matrix_without_a_gradient_has_no_row_of_that_step(make):
+    model = network()
+    optimizer = make(model.parameters())
+    rates = EffectiveRates(model, optimizer, every=1)
+    for t in range(6):
+        optimizer.zero_grad(set_to_none=True)
+        model(torch.ones(2, 6).double()).square().sum().backward()
+        if t % 2:
+            model[0].weight.grad = None  # an expert that no token came to
+        optimizer.step()
+    rates.close(quiet=True)
+    steps = {name: [row.step for row in rows] for name, rows in rates.curves().items()}
+    assert steps == {"0.weight": [0, 2, 4], "2.weight": list(range(6))}
+    assert rates.schedule()[1][1] == pytest.approx(rates.curves()["2.weight"][1].effective, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_matrix_that_only_decays_has_no_effective_rate(make, dtype):
+    model = network().to(dtype)
+    optimizer = make(model.parameters())
+    rates = EffectiveRates(model, optimizer, every=1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.ones(2, 6, dtype=dtype)).square().sum().backward()
+        model[0].weight.grad.zero_()
+        optimizer.step()
+    rates.close(quiet=True)
+    assert list(rates.curves()) == ["2.weight"]
+
+
+@pytest.mark.parametrize("direction", ["soap", "soap-muon"])
+def test_a_first_step_that_moves_nothing_is_no_part_of_the_schedule(direction):
+    model = network()
+    hidden, rest = ht.split(model)
+    optimizer = ht.HyperTransfer([dict(params=hidden, lr=0.02, direction=direction), ht.adamw(rest, lr=0.01)])
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 20)
+    assert "e-300" not in rates.close(quiet=True)
+    assert rates.schedule()[0][0] == 1 and rates.fit().error < 1
+
+
+def test_nothing_measured_is_said():
+    model = network()
+    rates = EffectiveRates(model, torch.optim.AdamW(model.parameters()))
+    for ask in (lambda: rates.rate_at(3), rates.picture):
+        with pytest.raises(ht.Refusal, match="no step with a rate above zero was measured"):
+            ask()
+    assert rates.close() == rates.close() == "no step with a rate above zero was measured"
+
+
+def test_a_folder_is_not_renamed(tmp_path):
+    model = network()
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(ht.Refusal, match="runs is a folder; give the name of a file, such as .*norms.csv"):
+        EffectiveRates(model, torch.optim.AdamW(model.parameters()), str(tmp_path / "runs"))
+    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_that_watch_one_optimizer_close_in_any_order(order):
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    both = [EffectiveRates(model, optimizer, every=1) for _ in range(2)]
+    seen = []
+    for k in (*order, None):
+        train(model, optimizer, 2)
+        seen.append([rates.steps for rates in both])
+        if k is not None:
+            both[k].close(quiet=True)
+    late = [2 if k == order[0] else 4 for k in range(2)]
+    assert seen == [[2, 2], late, late]
+
+
+def test_two_models_with_the_same_names_are_told_apart():
+    models = [network(), network()]
+    optimizer = ht.HyperTransfer([ht.muonh(ht.split(model)[0], lr=lr) for model, lr in zip(models, (0.01, 0.03))])
+    watches = [EffectiveRates(model, optimizer, every=1) for model in models]
+    sum(model(torch.ones(2, 6).double()).sum() for model in models).backward()
+    optimizer.step()
+    assert list(optimizer.taken) == ["0.weight", "2.weight", "0.weight (2)", "2.weight (2)"]
+    for watch, lr in zip(watches, (0.01, 0.03)):
+        assert [row.matrix for row in watch.rows] == ["0.weight", "2.weight"]
+        assert all(row.effective == pytest.approx(lr, rel=1e-12) for row in watch.rows)
+
+
+def test_the_lines_to_copy_log_the_same(tmp_path, monkeypatch):
+    """examples/norms.py beside EffectiveRates, with a matrix that has no gradient in some steps and one that is frozen."""
+    monkeypatch.syspath_prepend(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples"))
+    from norms import NormLog
+
+    model = network()
+    model[4].requires_grad_(False)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.2)
+    log = NormLog(tmp_path / "a.csv", model)
+    matrices = [(name, p) for name, p in model.named_parameters() if p.ndim == 2]
+    rates = EffectiveRates(model, optimizer, str(tmp_path / "b.csv"), every=1, matrices=matrices)
+    for t in range(4):
+        optimizer.zero_grad(set_to_none=True)
+        model(torch.ones(2, 6).double()).square().sum().backward()
+        if t % 2:
+            model[0].weight.grad = None
+        log.step(t, optimizer)
+    rates.close(quiet=True)
+    read = [list(csv.DictReader((tmp_path / name).open())) for name in ("a.csv", "b.csv")]
+    assert [(row["step"], row["matrix"]) for row in read[0]] == [(row["step"], row["matrix"]) for row in read[1]]
+    for a, b in zip(*read):
+        for column in ("weight_norm", "update_norm", "inner_product", "rate", "decay"):
+            assert float(a[column]) == pytest.approx(float(b[column]), rel=1e-7, abs=1e-9), column
+
+
+def test_groups_with_rates_of_their_own_are_one_schedule():
+    model = network()
+    optimizer = torch.optim.AdamW([dict(params=model[0].parameters(), lr=0.02), dict(params=model[2].parameters(), lr=0.002)])
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 10, final=0.5)
+    assert "your schedule is at 50.00% of its peak" in rates.close(quiet=True)
+    _, ys = rates.picture().lines["schedule"]
+    assert ys == pytest.approx([1 - 0.5 * t / 9 for t in range(10)])
+
+
+@pytest.mark.parametrize("mode, says", [("hyperball", True), ("hypertransfer", False), ("hypertransfer-plus", False), ("fair", False)])
+def test_a_rate_that_is_no_effective_rate_is_not_called_one(mode, says):
+    model = network()
+    optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, mode=mode)
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 20)
+    said = rates.close(quiet=True)
+    assert ("norms are fixed" in said) == (mode != "fair")
+    assert ("its rate is its effective rate" in said) == says == ("the rate that a Hyperball" not in said)
+
+
+def test_a_rate_too_small_to_change_norms_does_not_fix_them():
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7)
+    rates = EffectiveRates(model, optimizer, every=1)
+    train(model, optimizer, 3)
+    assert "fixed" not in rates.close(quiet=True)
+
+
 def test_views_are_measured_part_by_part():
     model = network()
     optimizer = ht.HyperTransfer(ht.split(model)[0], lr=0.02, view="rows:2")
@@ -178,6 +328,9 @@ def test_refusals(tmp_path):
     optimizer = torch.optim.AdamW(nn.Linear(2, 2).parameters())
     with pytest.raises(ht.Refusal, match="trains none of the model's hidden matrices"):
         EffectiveRates(model, optimizer)
+    for wrong in ({"0.weight": model[0].weight}, [model[0].weight]):
+        with pytest.raises(ht.Refusal, match=r"matrices has a (str|Parameter); give names with parameters: \[\(name, parameter\)"):
+            EffectiveRates(model, torch.optim.AdamW(model.parameters()), matrices=wrong)
     with pytest.raises(ht.Refusal, match="every is 0"):
         EffectiveRates(model, optimizer, every=0)
 

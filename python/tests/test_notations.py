@@ -68,6 +68,15 @@ def test_independent_and_l2():
         ht.notation("kera", 0.1, 0.01)
 
 
+@pytest.mark.parametrize("given, message", [
+    (("mup", 0.1, 0.1, 0), "width_mult is 0; it must be above zero"), (("mup", 0.1, 0.1, -2), "width_mult is -2"),
+    (("independent", 0, 0.1, 1, True), "lr is 0; it must be above zero"), (("torch", "x", 0.1), "lr is 'x'"),
+    (("torch", 0.1, None), "weight_decay is None"), (("adamw-paper", 0.1, -1), "weight_decay is -1; it must be a finite number")])
+def test_numbers_that_are_none(given, message):
+    with pytest.raises(ht.Refusal, match=message):
+        ht.notation(*given)
+
+
 def test_the_page_has_every_notation():
     assert [name.strip("`") for name in rows("Weight decay")] == [*ht.NOTATIONS, "independent", "l2"]
     assert set(SHRINKS) == set(ht.NOTATIONS)

@@ -152,6 +152,53 @@ def test_another_mode_or_direction_is_not_loaded():
         saved.optimizer.load_state_dict(torch.optim.AdamW([saved.w]).state_dict())
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("direction", ["adam", "muon", "soap"])
+def test_the_state_of_another_parameter_is_not_loaded(named, direction):
+    params = [("a", nn.Parameter(torch.ones(4, 4))), ("b", nn.Parameter(torch.eye(4))), ("c", nn.Parameter(torch.ones(4, 3)))]
+    made = lambda order: ht.HyperTransfer(  # noqa: E731
+        [params[i] if named else params[i][1] for i in order], lr=0.1, direction=direction, view="rows:2")
+    saved = made((0, 1, 2))
+    for _, p in params:
+        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(1))
+    saved.step()
+    state = copy.deepcopy(saved.state_dict())
+    if named:
+        with pytest.raises(ht.Refusal, match="parameter 0 of group 0 was saved as a and is b; give the parameters in the order"):
+            made((1, 0, 2)).load_state_dict(state)
+    else:
+        with pytest.raises(ht.Refusal, match=r"parameter 1 of group 0 has the shape \(4, 3\) and was saved with .* in the order"):
+            made((0, 2, 1)).load_state_dict(state)
+    again = made((0, 1, 2))
+    again.load_state_dict(state)
+    assert "param_names" not in again.param_groups[0] and same(again.state_dict(), state)
+    renamed = ht.HyperTransfer([(f"module.{name}", p) for name, p in params], lr=0.1, direction=direction, view="rows:2")
+    renamed.load_state_dict(state)  # saved without DDP, continued with it
+    assert same(renamed.state_dict()["state"], state["state"])
+
+
+def test_what_a_function_remembers_is_loaded_as_it_was():
+    w = nn.Parameter(torch.ones(3, 3, dtype=torch.bfloat16))
+
+    def own(g, memory, group):
+        return memory.setdefault("mean", torch.zeros(3, 3)).mul_(0.9).add_(g.float(), alpha=0.1).clone()
+
+    first, second = (ht.HyperTransfer([w], lr=0.1, direction=own) for _ in range(2))
+    w.grad = torch.full_like(w, 0.3)
+    first.step()
+    second.load_state_dict(first.state_dict())
+    before, after = (o.state[w]["own"][0]["mean"] for o in (first, second))
+    assert after.dtype == torch.float32 and torch.equal(before, after) and before is not after
+
+
+def test_clipping_of_half_precision_is_not_rounded_away():
+    w = nn.Parameter(torch.ones(3, 3).half())
+    optimizer = ht.HyperTransfer([("w", w)], lr=0.1, direction="sgd", clip_norm=1e-9)
+    w.grad = torch.full_like(w, 0.25)
+    optimizer.step()
+    assert optimizer.readings["w"].u == pytest.approx(1e-9, rel=1e-5)
+
+
 def test_plain_muon_replays_muonh_by_rate_and_decay():
     """`ht schedule --series replay`: plain Muon, written out, with the rates and decays of each step of MuonH."""
     ball, plain = Small(**options("hyperball")), Small(**options("base"))
@@ -269,7 +316,7 @@ def test_nothing_scales_twice():
     (dict(maximize="yes"), "maximize is 'yes'"),
     (dict(zero_radius=-1.0), "zero_radius is -1.0"),
     (dict(view="row:3"), "view is 'row:3'; it must be whole, rows:3"),
-    (dict(view="rows:2"), r"w has the shape (5, 7), which the view blocks:2x1 does not divide"),
+    (dict(view="rows:2"), r"v has the shape (5, 7), which the view blocks:2x1 does not divide"),
     (dict(flatten=2), "flatten is 2"),
     (dict(fused=True), "option 'fused' of torch's own optimizers"),
     (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without one"),
@@ -281,7 +328,7 @@ def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message
     run = Small(lr=0.1)
     w = nn.Parameter(torch.ones(5, 7))
     with pytest.raises(ht.Refusal) as refusal:
-        run.optimizer.add_param_group({"params": [("w", w)], "lr": 0.1, **given})
+        run.optimizer.add_param_group({"params": [("v", w)], "lr": 0.1, **given})
     assert message in str(refusal.value)
     assert len(run.optimizer.param_groups) == 1
     with pytest.raises(ht.Refusal):
@@ -365,6 +412,40 @@ def test_maximize_is_the_negative_gradient():
             assert torch.allclose(up.w, down.w, atol=1e-14)
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies_keep_clipping_names_and_the_wrapped_optimizer(copied):
+    run = Small(clip_norm=1e-3, direction="sgd", **options("hyperball"))
+    wrapped = ht.wrap(torch.optim.AdamW([run.w], lr=0.01), view="rows:5")
+    run.loss(0)
+    for optimizer in (run.optimizer, wrapped):
+        twin = copied(optimizer)
+        w = twin.param_groups[0]["params"][0]
+        before = run.w.detach().clone()
+        for t in range(2):
+            run.loss(t), optimizer.step()
+            w.grad = run.w.grad.clone()
+            twin.step()
+            assert torch.equal(w, run.w) and not torch.equal(w, before) and twin.taken == optimizer.taken
+    assert list(run.optimizer.taken) == ["w"] and twin.inner.param_groups[0] is twin.param_groups[0]
+    twin.add_param_group({"params": [nn.Parameter(torch.ones(5, 2))]})
+    assert twin.param_groups[1]["view"] == "rows:5"
+
+
+def test_what_is_no_parameter_is_named():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
+    for params, name in ((model, "Sequential"), (nn.Linear(2, 2), "Linear"), (ht.split(model), "list"), ([("w", 3)], "int"), (["w"], "str")):
+        with pytest.raises(ht.Refusal, match=f"{name} is no parameter; give parameters, model.named_parameters"):
+            ht.HyperTransfer(params, lr=0.1)
+
+
+def test_one_group_alone_and_a_set():
+    w = nn.Parameter(torch.ones(2, 2))
+    assert ht.HyperTransfer(ht.muonh([w], lr=0.1)).param_groups[0]["mode"] == "hyperball"
+    for params in ({w}, [{"params": {w}}]):
+        with pytest.raises(ht.Refusal, match="the parameters are a set, whose order .* give a list"):
+            ht.HyperTransfer(params, lr=0.1)
+
+
 def test_pickle_and_deepcopy():
     run = Small(**options("hypertransfer-plus"))
     run.step(0)
@@ -404,8 +485,44 @@ def test_split_finds_the_hidden_matrices():
         hidden, rest = ht.split(model)
         assert [name for name, _ in hidden] == ["block.qkv.weight", "multihead.weight"]
         assert len(hidden) + len(rest) == len(list(model.parameters()))
-    hidden, _ = ht.split(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)))
-    assert [name for name, _ in hidden] == ["0.weight"]
+    for last in (2, 4):
+        hidden, _ = ht.split(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, last)))
+        assert [name for name, _ in hidden] == ["0.weight"]
+    hidden, _ = ht.split(nn.Linear(4, 4))
+    assert [name for name, _ in hidden] == ["weight"]
+
+
+def test_split_takes_no_blocks_matrix_for_the_head_and_no_head_for_a_hidden_matrix():
+    class Net(nn.Module):
+        def __init__(self, head=None):
+            super().__init__()
+            self.wte = nn.Embedding(11, 8)
+            self.blocks = nn.ModuleList(
+                nn.ModuleDict(dict(attn=nn.ModuleDict(dict(qkv=nn.Linear(8, 24), output=nn.Linear(8, 8))), down=nn.Linear(32, 8)))
+                for _ in range(2))
+            if head:
+                setattr(self, head, nn.Linear(8, 11))
+
+    blocks = [f"blocks.{k}.{name}.weight" for k in range(2) for name in ("attn.qkv", "attn.output", "down")]
+    for head in ("output", "decoder", None):  # None: logits = x @ wte.weight.T
+        assert [name for name, _ in ht.split(Net(head))[0]] == blocks, head
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
+    assert len(ht.split(encoder)[0]) == 2 * 4
+    assert not ht.split(nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11)))[0], "only a head"
+    assert not ht.split(nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8, 10)))[0]
+
+
+def test_split_takes_no_row_or_column_for_a_matrix():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1))
+    model.register_parameter("gain", nn.Parameter(torch.ones(1, 4)))
+    model.lm_head = nn.Linear(4, 9)
+    assert [name for name, _ in ht.split(model)[0]] == ["0.weight", "1.weight"]
+    assert [name for name, _ in ht.split(model[:3])[0]] == ["0.weight", "1.weight"], "the last is the head"
+    for part in (model, model[:3]):
+        list(part.children())[-1].requires_grad_(False)
+        hidden, rest = ht.split(part)
+        assert [name for name, _ in hidden] == ["0.weight", "1.weight"], "a frozen head is the head"
+        assert all(p.requires_grad for _, p in rest)
 
 
 def test_clipping_is_one_of_all_groups_as_the_target_sees_them():

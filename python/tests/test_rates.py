@@ -120,10 +120,35 @@ def test_the_horizon_law():
     (dict(shape_factor="rm"), "did you mean 'rms'"),
     (dict(batch=3), "give batch and to_batch together"),
     (dict(lr=20.0), "times weight decay"),
-    (dict(lr=0.0), "above zero")])
+    (dict(lr=0.0), "above zero"),
+    (dict(optimizer=torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.1)),
+     "optimizer is of type SGD; it must be a name; known are muon, muonh"),
+    (dict(optimizer=["muon"]), "optimizer is of type list"),
+    (dict(lr=torch.tensor(0.02)), r"of type Tensor; it must be a finite number, zero or more of Python: float\(...\)"),
+    (dict(warmup="x"), "warmup is 'x'; it must be a number from 0 to less than 1"),
+    (dict(warmup=1.5), "warmup is 1.5"),
+    (dict(final_ratio="x"), "final_ratio is 'x'"),
+    (dict(momentum=1.0), "momentum is 1.0"),
+    (dict(momentum=-0.5), "momentum is -0.5"),
+    (dict(optimizer="adamw", beta1=1.0), "beta1 is 1.0"),
+    (dict(scale_invariant="no"), "scale_invariant is 'no'; it must be True or False"),
+    (dict(schedule="trapezoid:0"), "schedule 'trapezoid:0' needs a number above 0 and at most 1 after the colon, such as trapezoid:0.2"),
+    (dict(schedule="trapezoid:abc"), "'trapezoid:abc' needs a number"),
+    (dict(schedule="1-sqrt:1.5"), "'1-sqrt:1.5' needs a number"),
+    (dict(schedule="power:-1"), "'power:-1' needs a number above 0 after the colon, such as power:2"),
+    (dict(schedule="linear:3"), "schedule 'linear:3' takes no number; write linear"),
+    (dict(to_schedule=3), "unknown schedule 3"),
+    (dict(model=[("fc", "64", 16)]), "a side of fc is '64'; it must be a whole number, one or more"),
+    (dict(model=[("fc", 64.5, 16)]), "a side of fc is 64.5"),
+    (dict(model=[("fc", 0, 16)]), "a side of fc is 0"),
+    (dict(model=[("fc", 64, 16, 0.0)]), "fc has the norm 0.0; it must be above zero"),
+    (dict(model=[("fc", 64, 16, math.nan)]), "fc has the norm nan"),
+    (dict(model=nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)]).apply(
+        lambda m: nn.init.constant_(m.weight, math.nan) if isinstance(m, nn.Linear) else None)),
+     "0.weight has the norm nan; load weights that are finite")])
 def test_refusals(given, message):
     with pytest.raises(ht.Refusal, match=message.replace("?", r"\?")):
-        ht.rates(lab(32, 1), **{**dict(lr=0.02, steps=10, to="muonh"), **given})
+        ht.rates(**{**dict(model=lab(32, 1), lr=0.02, steps=10, to="muonh"), **given})
     with pytest.raises(ht.Refusal, match="Tensor is not a name with a shape; give the module itself"):
         ht.rates([torch.zeros(3, 4)], lr=0.02, steps=10)
     with pytest.raises(ht.Refusal, match="no hidden matrix"):

@@ -6,6 +6,7 @@ class Matrix:
     """As much of a tensor as the recipes use."""
 
     ndim = 2
+    grad = ()  # there is one
 
     def __init__(self, *values):
         self.values = list(values)
