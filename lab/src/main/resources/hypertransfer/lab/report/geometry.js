@@ -93,7 +93,7 @@ class Geometry {
     const arc = d3.line(t => x(radius * Math.cos(t)), t => y(radius * Math.sin(t))).digits(1)(d3.range(-20, 41).map(k => (k / 20) * (reach / radius)));
     const ray = t => html`<line x1="${x((radius - 3 * reach) * Math.cos(t))}" y1="${y((radius - 3 * reach) * Math.sin(t))}" x2="${x((radius + 3 * reach) * Math.cos(t))}" y2="${y((radius + 3 * reach) * Math.sin(t))}" class="ray"/>`;
     const arrow = (from, till, kind) => html`<line x1="${x(from[0])}" y1="${y(from[1])}" x2="${x(till[0])}" y2="${y(till[1])}" stroke="${colour}" stroke-width="2" stroke-dasharray="${kind}"/><circle cx="${x(till[0])}" cy="${y(till[1])}" r="3" fill="${colour}"/>`;
-    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, ×${whole(unit / overview)}`, box.w / 1.12)}</text>
+    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, ×${whole(unit / overview)}`, box.w)}</text>
       <clipPath id="${clip}"><rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}"/></clipPath>
       <rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}" class="pane"/>
       <g clip-path="url(#${clip})">${ray(0)}${ray(angle)}<path d="${arc}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>

@@ -184,7 +184,7 @@ class ManyRunsTest {
         assertThat(browser.string("document.body.innerText")).doesNotContain("undefined");
     }
 
-    /** The longest runs were the best points; ticks and a legend on a phone were drawn over each other. */
+    /** The longest runs were the best points; ticks, the legend on a phone and titles of maps were drawn over others or cut. */
     @Test
     void aSweepIsOfOneLength() throws Exception {
         for (int steps : new int[] {30, 60}) {
@@ -208,15 +208,17 @@ class ManyRunsTest {
         for (int width : new int[] {1280, 390}) {
             browser.window(width, 6000, false);
             assertThat(browser.text("#sweep-curve")).contains("0.02", "0.04");
-            String texts = "[...document.querySelectorAll('#sweep-curve .tick')].map(e => e.getBoundingClientRect())";
-            assertThat(browser.integer(texts + ".filter((a, i, all) => all.some((b, k) => k > i && a.left < b.right"
-                            + " && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2)).length"))
-                    .as("texts over each other at %d pixels", width)
-                    .isZero();
-            assertThat(browser.integer(texts + ".filter(a => a.right > document.querySelector('#sweep-curve svg')"
-                            + ".getBoundingClientRect().right).length"))
-                    .as("texts that are cut off at %d pixels", width)
-                    .isZero();
+            for (String words : List.of("#sweep-curve .tick", "#heat .cell")) {
+                String texts = "[...document.querySelectorAll('" + words + "')].map(e => e.getBoundingClientRect())";
+                assertThat(browser.integer(texts + ".filter((a, i, all) => all.some((b, k) => k > i && a.left < b.right"
+                                + " && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2)).length"))
+                        .as("%s over each other at %d pixels", words, width)
+                        .isZero();
+                assertThat(browser.integer(texts + ".filter(a => a.right > document.querySelector('"
+                                + words.split(" ")[0] + " svg').getBoundingClientRect().right).length"))
+                        .as("%s that are cut off at %d pixels", words, width)
+                        .isZero();
+            }
         }
     }
 
