@@ -84,6 +84,12 @@ class AnswersTest {
         assertThat(ht.refused("rates", directory, "--to muonh")).contains("is not a run");
     }
 
+    @Test
+    void oneStep() {
+        assertThat(ht.fine("predict", MUON, "--set steps=1")).contains(", 4 layers, 1 step\n");
+        assertThat(ht.fine("rates", MUON, "--set steps=1 --to muonh")).contains(", linear, 1 step\n");
+    }
+
     /** The stated error is that of the nearest measured run, and says so where there is none. */
     @Test
     void statedErrorIsTheNearestRuns() {

@@ -121,8 +121,8 @@ class ExperimentFileTest {
         assertThat(ht.refused("reproduce", "/")).contains("unknown experiment '/'; there are exp1");
         assertThat(ht.refused("reproduce", "")).contains("unknown experiment ''");
         assertThat(ht.refused("reproduce", "exp1", "--seeds 0")).contains("--seeds is 0");
-        assertThat(ht.refused("reproduce", "exp1", "--out", "")).contains("--out is ''");
-        assertThat(ht.refused("train", "../runs/muon.yaml", "--out", "")).contains("--out is ''");
+        assertThat(ht.refused("reproduce", "exp1", "--out", "")).contains("option '--out': ''");
+        assertThat(ht.refused("train", "../runs/muon.yaml", "--out", "")).contains("option '--out': ''");
         // plans for all seeds were made before the first was trained, until memory ended
         assertThat(ht.refused("reproduce", "exp1", "--seeds 2147483647 --set stepz=1"))
                 .contains("stepz");

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -167,6 +168,25 @@ class MainTest {
         assertThat(ht.refused("transfer out --mode bse"))
                 .as("of our own types")
                 .startsWith("ht: unknown mode 'bse'; the modes are base,");
+    }
+
+    /** "cannot write : Is a directory", " is already there"; certify wrote .json and .txt. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "predict runs/muon.yaml --csv",
+                "schedule out/muon --csv",
+                "schedule out/muon --out",
+                "certify a b --out",
+                "export out/muon --out",
+                "report out --pdf",
+                "train runs/muon.yaml --out"
+            })
+    void anEmptyPathIsRefusedByName(String command) {
+        String option = command.substring(command.indexOf("--"));
+        assertThat(ht.refused(command, ""))
+                .startsWith("ht: invalid value for option '" + option
+                        + "': '' names no file or directory; give one, such as out/mine;");
     }
 
     /** The table of memory was squeezed into one line of 300 characters. */

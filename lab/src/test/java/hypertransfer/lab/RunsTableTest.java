@@ -64,7 +64,7 @@ class RunsTableTest {
         assertThat(difference.get("pairs").asInt()).isEqualTo(3);
         String wanted = String.format(
                 Locale.ROOT,
-                "3 common seeds, 95 %% interval %.4f to %+.4f, p = %.2f",
+                "3 common seeds, 95 %% interval %+.4f to %+.4f, p = %.2f",
                 difference.get("low").asDouble(),
                 difference.get("high").asDouble(),
                 difference.get("p").asDouble());

@@ -156,7 +156,7 @@ class SweepTest {
                 .contains("has a key twice");
         assertThat(ht.refused("sweep", file, "--grid data.train=a/b,a-b")).contains("both be written to");
         assertThat(ht.refused("sweep", "/", "--grid rate=1")).contains("/ is not a file; give a configuration");
-        assertThat(ht.refused("sweep", file, "--grid rate=1 --out", "")).contains("--out is ''");
+        assertThat(ht.refused("sweep", file, "--grid rate=1 --out", "")).contains("option '--out': ''");
         assertThat(ht.refused("sweep", file, "--grid rate=1 --out /")).contains("--out is '/'");
     }
 

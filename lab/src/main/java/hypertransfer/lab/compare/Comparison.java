@@ -2,7 +2,6 @@ package hypertransfer.lab.compare;
 
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
@@ -200,14 +199,11 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
-        Map<String, String> defaults = ConfigurationFile.settings(ConfigurationFile.of()); // of keys that came later
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
-            Map<String, String> settings = new TreeMap<>(defaults);
-            settings.putAll(run.settings());
+            Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = seed(run, settings.get("seed"));
-            settings.keySet()
-                    .removeIf(key -> OWN.contains(key) || key.startsWith("ranks.") || ConfigurationFile.gone(key));
+            settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
             settings.computeIfPresent(
                     "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed-*")); // ht fair
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));

@@ -97,7 +97,7 @@ public final class Sweep {
     private void requireOfThis(Map<String, String> here, Run run) {
         Map<String, String> there = run.settings();
         for (String key : COMMON) {
-            if (!grid.containsKey(key) && !here.get(key).equals(there.getOrDefault(key, here.get(key)))) {
+            if (!grid.containsKey(key) && !here.get(key).equals(there.get(key))) {
                 throw new Refusal(directory + " has another sweep: " + key + " is " + there.get(key) + " in "
                         + run.directory().getFileName() + ", and " + here.get(key) + " here; choose another --out");
             }

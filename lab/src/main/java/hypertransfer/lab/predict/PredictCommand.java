@@ -136,7 +136,7 @@ public final class PredictCommand implements Runnable {
     private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
         String mode = c.matrices().mode().label();
         out.println(PredictedKind.describe(c) + ", mode " + mode + ", "
-                + c.model().layers() + " layers, " + c.steps() + " steps");
+                + c.model().layers() + " layers, " + c.steps() + (c.steps() == 1 ? " step" : " steps"));
         new Table<Row>()
                 .column("kind", "%s", Row::kind)
                 .column("shape", "%11s", r -> r.rows + " x " + r.cols)

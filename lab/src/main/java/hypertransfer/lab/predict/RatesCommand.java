@@ -285,7 +285,7 @@ public final class RatesCommand implements Runnable {
         Shaped tuned = from.matrices().schedule(from.steps());
         String shape = from.matrices().curve().schedule().text();
         out.println("from " + answer.from + ": rate " + tuned.peak() + ", final ratio " + tuned.finalRatio() + ", "
-                + shape + ", " + tuned.steps() + " steps");
+                + shape + ", " + tuned.steps() + (tuned.steps() == 1 ? " step" : " steps"));
         out.println("to   " + answer.to);
         if (!answer.horizon.isEmpty()) {
             out.println("     by the horizon law: " + answer.horizon);

@@ -138,7 +138,7 @@ class Chart {
     }
     parts.push(html`<path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>`);
     const middle = box.x + box.w / 2;
-    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${fitting(cell.title, (box.w + 50) / 1.1)}</text>`);
+    if (grid) parts.push(html`<text x="${middle}" y="${box.y - 8}" class="cell" text-anchor="middle">${fitting(cell.title, box.w + 50)}</text>`);
     else parts.push(html`<text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">${cell.zero && log ? '|' + cell.label + '|' : cell.label}</text>`);
     if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;
@@ -216,8 +216,8 @@ const fileName = run => (run.side.runs.length > 1 ? run.label : run.name);
 const xTick = (v, lo, hi, count) => (hi >= 1e5 ? d3.formatPrefix(',.3~', hi)(v).replace('G', 'B') : d3.tickFormat(lo, hi, count)(v));
 const ruler = document.createElement('canvas').getContext('2d');
 
-function textWidth(text, size) {
-  ruler.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+function textWidth(text, size, weight = 400) {
+  ruler.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
   return ruler.measureText(text).width;
 }
 

@@ -71,12 +71,11 @@ class Geometry {
       const [x, y] = at(far, t);
       parts.push(html`<line x1="${at(0, 0)[0]}" y1="${at(0, 0)[1]}" x2="${x}" y2="${y}" class="ray"/><text x="${x}" y="${name === 'after' ? y - 7 : y + 14}" text-anchor="end" class="tick">${name}</text>`);
     }
-    spaces.forEach(({ name, radius, colour }, k) => {
-      const [x, y] = at(radius, 0);
-      parts.push(html`<path d="${arc(radius)}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/><circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>
-        <circle cx="${at(radius, angle)[0]}" cy="${at(radius, angle)[1]}" r="3.5" fill="${colour}"/>
-        <text x="${x}" y="${y + 28 + 15 * k}" text-anchor="end" dx="-8" class="tick">${name} ${show(radius)}</text>`);
-    });
+    for (const { radius, colour } of spaces) {
+      parts.push(html`<path d="${arc(radius)}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>
+        ${[0, angle].map(t => html`<circle cx="${at(radius, t)[0]}" cy="${at(radius, t)[1]}" r="3.5" fill="${colour}"/>`)}`);
+    }
+    spaces.forEach(({ name, radius }, k) => parts.push(html`<text x="${at(radius, 0)[0]}" y="${at(radius, 0)[1] + 28 + 15 * k}" text-anchor="end" dx="-8" class="tick halo">${name} ${show(radius)}</text>`));
     parts.push(html`<circle cx="${at(0, 0)[0]}" cy="${at(0, 0)[1]}" r="2.5" class="origin"/><text x="${at(0, 0)[0]}" y="${at(0, 0)[1] + 16}" text-anchor="middle" class="tick">0</text>`);
     return html`${parts}`;
   }
@@ -94,7 +93,7 @@ class Geometry {
     const arc = d3.line(t => x(radius * Math.cos(t)), t => y(radius * Math.sin(t))).digits(1)(d3.range(-20, 41).map(k => (k / 20) * (reach / radius)));
     const ray = t => html`<line x1="${x((radius - 3 * reach) * Math.cos(t))}" y1="${y((radius - 3 * reach) * Math.sin(t))}" x2="${x((radius + 3 * reach) * Math.cos(t))}" y2="${y((radius + 3 * reach) * Math.sin(t))}" class="ray"/>`;
     const arrow = (from, till, kind) => html`<line x1="${x(from[0])}" y1="${y(from[1])}" x2="${x(till[0])}" y2="${y(till[1])}" stroke="${colour}" stroke-width="2" stroke-dasharray="${kind}"/><circle cx="${x(till[0])}" cy="${y(till[1])}" r="3" fill="${colour}"/>`;
-    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, ×${whole(unit / overview)}`, box.w / 1.12)}</text>
+    return html`<text x="${box.x + 4}" y="${box.y + 12}" class="cell">${fitting(`${name}, ×${whole(unit / overview)}`, box.w)}</text>
       <clipPath id="${clip}"><rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}"/></clipPath>
       <rect x="${box.x}" y="${box.y + 20}" width="${box.w}" height="${box.h - 20}" class="pane"/>
       <g clip-path="url(#${clip})">${ray(0)}${ray(angle)}<path d="${arc}" fill="none" stroke="${colour}" stroke-dasharray="3 3"/>

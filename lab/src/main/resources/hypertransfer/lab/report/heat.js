@@ -39,7 +39,8 @@ class Heat {
           <text x="${at(c) + wide / 2}" y="${y + 44 + (r + 0.5) * high}" dy="0.35em" text-anchor="middle" class="${strong ? 'cell' : 'tick'} ${ink}">${finite(value) ? text(value) : '–'}</text></g>`;
       };
       const inside = map.run ? [html`<line x1="${x}" x2="${x + 26}" y1="${y + 11}" y2="${y + 11}" ${stroke(map.run, 2.4)}/>`] : [];
-      inside.push(html`<text x="${x + (map.run ? 32 : 0)}" y="${y + 15}" class="cell">${fitting(map.title, (room - 32 - (map.mean ? 92 : 0)) / 1.1)}<tspan class="name">${map.mean ? ', mean ' + text(d3.mean(map.cells, c => c.value)) : ''}</tspan></text>`);
+      const mean = map.mean ? ', mean ' + text(d3.mean(map.cells, c => c.value)) : '', indent = map.run ? 32 : 0;
+      inside.push(html`<text x="${x + indent}" y="${y + 15}" class="cell">${fitting(map.title, room - indent - textWidth(mean, 13))}<tspan class="name">${mean}</tspan></text>`);
       [...map.columns, ...(map.mean ? ['mean'] : [])].forEach((column, c) => inside.push(html`<text x="${at(c) + wide / 2}" y="${y + 38}" text-anchor="middle" class="tick">${column}</text>`));
       map.rows.forEach((row, r) => {
         inside.push(html`<text x="${x + left - 8}" y="${y + 44 + (r + 0.5) * high}" dy="0.35em" text-anchor="end" class="tick">${row}</text>`);
@@ -79,11 +80,12 @@ function folded(text, width, size) {
   }, ['']);
 }
 
-/** The text, cut where it does not fit. */
+/** A title, cut where it does not fit. */
 function fitting(text, width) {
-  if (textWidth(text, 12) <= width) return text;
+  const wide = part => textWidth(part, 12, 600) > width;
+  if (!wide(text)) return text;
   let kept = text.length;
-  while (kept > 4 && textWidth(text.slice(0, kept), 12) > width) kept--;
+  while (kept > 4 && wide(text.slice(0, kept) + '…')) kept--;
   return text.slice(0, kept) + '…';
 }
 

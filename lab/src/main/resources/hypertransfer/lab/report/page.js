@@ -22,7 +22,7 @@ function lossCells(part, label) {
   return [
     { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
     ...(base ? [] : contrast(part)),
-    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.label, 90) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
+    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.label, 100) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences, part) : [] },
   ];
 }
 

@@ -12,6 +12,7 @@ function study() {
   const varying = [...new Set(free.flatMap(run => Object.keys(run.config)))].filter(key => !OWN.has(key) && !PLANNED.has(key) && values(key, free).length > 1);
   // Settings in words, the optimizer's mode above all, are no axes: each of their combinations is a sweep of its own, or none.
   const words = varying.filter(key => !values(key, free).every(numeric)), numbers = varying.filter(key => !words.includes(key));
+  if (values('steps', free).length > 1) words.push('steps'); // losses of different lengths are not compared
   const facets = d3.groups(free, run => words.map(key => run.config[key]).join('\n')).map(([, same]) => ({ runs: same, label: facetName(same[0], words) }))
     .filter(facet => new Set(facet.runs.map(seedless)).size > 3 && numbers.some(key => values(key, facet.runs).length > 2));
   const points = facets.flatMap(facet => facet.runs);
@@ -36,6 +37,7 @@ function study() {
 
 const swept = () => model.study.axes;
 const sides = () => model.study.sides;
+const finished = side => side.runs.every(run => run.state.state === 'finished');
 const leads = () => sides().filter(side => !follows(side.lead));
 const facetName = (run, words) => words.map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
 
@@ -106,12 +108,12 @@ const partner = (run, side) => side.runs.find(other => other.config.seed === run
 /** One side's last validation loss minus another's, seed by seed where they have common ones. */
 function apart(side, other) {
   const pairs = side.runs.map(run => [run, partner(run, other)]).filter(([a, b]) => a.config.seed === b.config.seed && finite(summary(a).validation - summary(b).validation));
-  return pairs.length > 1 ? interval(pairs.map(([a, b]) => summary(a).validation - summary(b).validation)) : { n: pairs.length, mean: valueOf(side, 'validation') - valueOf(other, 'validation') };
+  return pairs.length ? interval(pairs.map(([a, b]) => summary(a).validation - summary(b).validation)) : { n: 0, mean: valueOf(side, 'validation') - valueOf(other, 'validation') };
 }
 
 /** The side with the lowest last validation loss of those that took all their steps. */
 function best() {
-  const done = sides().filter(side => side.runs.every(run => run.state.state === 'finished' && finite(summary(run).validation)));
+  const done = sides().filter(side => finished(side) && side.runs.every(run => finite(summary(run).validation)));
   return done.length > 1 ? d3.least(done, side => valueOf(side, 'validation')) : undefined;
 }
 

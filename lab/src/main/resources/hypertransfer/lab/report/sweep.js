@@ -28,7 +28,7 @@ class Sweep {
     const [first, ...others] = swept(), { facets } = model.study, points = sweepPoints(), known = points.filter(p => p.loss !== null);
     const name = p => others.map((axis, i) => `${short(axis.key)} ${plain(p.at[i + 1])}`).join(', ');
     const groups = [...new Set(d3.sort(points, ...others.map((_, i) => p => p.at[i + 1])).map(name))];
-    const names = groups.length > 1 ? Math.min(52 + d3.max(groups, text => textWidth(text, 11.5)), width / 2) : 14;
+    const longest = 52 + d3.max(groups, text => textWidth(text, 11.5)), above = longest > width / 2, names = groups.length > 1 && !above ? longest : 14;
     const across = Math.max(1, Math.min(facets.length, Math.floor((width - names) / 250))), wide = (width - names) / across;
     const [lo, hi] = d3.extent(first.values), log = lo > 0 && hi / lo >= 4;
     // One diverged point must not press the others into a line.
@@ -38,8 +38,9 @@ class Sweep {
     const parts = [heading(this.spec, alone)], high = Math.round((facets.length > 1 ? 200 : 260) * (alone?.squeeze ?? 1));
     let top = alone?.title ? 44 : 18;
     if (groups.length > 1) {
-      const x = width - names + 14, y = i => top + 8 + 18 * i;
+      const x = above ? 4 : width - names + 14, y = i => top + 8 + 18 * i;
       groups.forEach((text, i) => parts.push(html`<line x1="${x}" x2="${x + 20}" y1="${y(i)}" y2="${y(i)}" stroke="${colour(i)}" stroke-width="2"/><text x="${x + 26}" y="${y(i) + 4}" class="tick">${text}</text>`));
+      if (above) top = y(groups.length) + 10;
     }
     for (let row = 0; row * across < facets.length; row++) {
       const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
@@ -60,10 +61,11 @@ class Sweep {
 
   /** The axes of one optimizer's panel. */
   panel({ label }, box, { x, y }, first) {
-    const every = Math.ceil(first.values.length / Math.max(2, Math.floor(box.w / 64)));
+    const room = (a, b) => x(b) - x(a) > 8 + (textWidth(plain(a), 11.5) + textWidth(plain(b), 11.5)) / 2;
+    const ticks = first.values.reduce((kept, v) => (!kept.length || room(last(kept), v) ? [...kept, v] : kept), []);
     return html`${axisTicks(y, 6, false).at.map(t => html`<line x1="${box.x}" x2="${box.x + box.w}" y1="${y(t.v)}" y2="${y(t.v)}" class="grid"/><text x="${box.x - 8}" y="${y(t.v)}" dy="0.35em" text-anchor="end" class="tick">${t.text}</text>`)}
-      ${first.values.filter((_, i) => i % every === 0).map(v => html`<text x="${x(v)}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${plain(v)}</text>`)}
-      ${model.study.facets.length > 1 ? html`<text x="${box.x + box.w / 2}" y="${box.y - 6}" text-anchor="middle" class="cell facet">${label}</text>` : ''}
+      ${ticks.map(v => html`<text x="${x(v)}" y="${box.y + box.h + 16}" text-anchor="middle" class="tick">${plain(v)}</text>`)}
+      ${model.study.facets.length > 1 ? html`<text x="${box.x + box.w / 2}" y="${box.y - 6}" text-anchor="middle" class="cell facet">${fitting(label, box.w + 50)}</text>` : ''}
       <path d="M${box.x} ${box.y}V${box.y + box.h}H${box.x + box.w}" class="axis"/>
       <text x="${box.x + box.w / 2}" y="${box.y + box.h + 34}" text-anchor="middle" class="label">${first.key}</text>
       <text transform="translate(${box.x - 50} ${box.y + box.h / 2}) rotate(-90)" text-anchor="middle" class="label">last validation loss</text>`;

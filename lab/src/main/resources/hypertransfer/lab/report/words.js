@@ -36,12 +36,13 @@ function claim() {
 }
 
 function says(among) {
-  const measured = among.filter(side => side.runs.some(run => finite(summary(run).validation))), done = measured.filter(side => side.runs.every(run => run.state.state === 'finished'));
+  const measured = among.filter(side => side.runs.some(run => finite(summary(run).validation))), done = measured.filter(finished);
   const all = d3.sort(done.length ? done : measured, side => valueOf(side, 'validation'));
   const tops = all.filter(side => !follows(side.lead)), pairs = all.filter(side => finite(valueOf(side, 'largest')) && !placebo(side.lead));
   const far = tops.length > 1 ? valueOf(last(tops), 'validation') - valueOf(tops[0], 'validation') : undefined;
   const near = pairs.length ? d3.max(pairs, side => valueOf(side, 'largest')) : undefined, parts = [];
-  if (tops.length > 1) parts.push(ahead(tops, far));
+  const lengths = d3.extent(tops, side => Number(side.lead.config.steps));
+  if (tops.length > 1) parts.push(ahead(tops, far) + (lengths[0] < lengths[1] ? ` (these runs have ${lengths.map(whole).join(' to ')} steps)` : ''));
   const who = pairs.length > 1 ? 'each transfer' : pairs[0]?.label;
   if (near === 0) parts.push(`${who} has exactly its target’s loss at every validation`);
   else if (pairs.length) parts.push(`${who} is within ${gap(near)} of its target at every validation` + (far / near >= 2 ? `, ${d3.format(',.2~r')(far / near)} times closer` : ''));
@@ -49,28 +50,30 @@ function says(among) {
 }
 
 /** Who ends lowest, by how much, and whether that is more than noise. */
-function ahead([first, second, ...others], far) {
+function ahead(tops, far) {
+  const level = Math.min(d3.bisectRight(tops.map(side => valueOf(side, 'validation')), valueOf(tops[0], 'validation')), tops.length - 1), first = tops[0], second = tops[level];
   const { n, mean, half } = apart(second, first);
-  const test = half === undefined ? '' : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
-  const inOrder = d3.sort([first, second], side => sides().indexOf(side)).map(side => side.label).join(' and ');
-  if (!others.length) return test ? `${second.label} ends ${gap(mean)} above ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
+  const test = half === undefined ? (n && first.runs.length + second.runs.length > 2 ? ' at their common seed' : '') : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
+  const beside = `${gap(Math.abs(mean))} ${mean < 0 ? 'below' : 'above'}`, inOrder = d3.sort([first, second], side => sides().indexOf(side)).map(side => side.label).join(' and ');
+  if (tops.length === 2) return test ? `${second.label} ends ${beside} ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
   const own = interval(first.runs.map(run => summary(run).validation));
-  return `${first.label} ends lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${gap(mean)} above it${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
+  const lowest = level > 1 ? tops.slice(0, level).map(side => side.label).join(' and ') + ' end' : first.label + ' ends';
+  return `${lowest} lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${beside} ${level > 1 ? 'them' : 'it'}${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
 }
 
 const moved = () => leads().filter(side => valueOf(side, 'peak') > 0);
 
 function rates() {
-  const known = moved();
+  const all = moved(), known = all.length > 3 && all.some(finished) ? all.filter(finished) : all;
   if (!known.length) return '';
-  if (known.length <= 3) return 'Effective rates: ' + known.map(side => `${side.label} ${turning(side)}`).join('; ') + '.';
+  if (known.length <= 3) return 'Effective rates: ' + known.map(side => `${side.label} ${turning(side)}${finished(side) ? '' : ' so far'}`).join('; ') + '.';
   const ends = key => d3.extent(known, side => valueOf(side, key)).map(rate).join(' to ');
   return `Effective rates: peak ${ends('peak')}, mean ${ends('mean')}, final-to-peak ${ends('finalToPeak')}.`;
 }
 
-/** Speaks up where optimizers are compared that turn their matrices at very different rates. */
+/** Speaks up where optimizers are compared that turn their matrices at very different rates; of a run that is not finished they are of other steps. */
 function warning() {
-  const { facets, rows } = model.study, groups = rows.length ? rows.map(row => moved().filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [moved()];
+  const { facets, rows } = model.study, known = moved().filter(finished), groups = rows.length ? rows.map(row => known.filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [known];
   const folds = groups.filter(group => new Set(group.map(side => optimizer(side.lead))).size > 1).flatMap(group => ['peak', 'mean'].map(key => {
     const [slow, fast] = d3.extent(group, side => valueOf(side, key)).map(v => group.find(side => valueOf(side, key) === v));
     return { key, slow, fast, fold: valueOf(fast, key) / valueOf(slow, key) };

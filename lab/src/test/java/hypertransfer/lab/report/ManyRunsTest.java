@@ -122,8 +122,7 @@ class ManyRunsTest {
         browser.has(3, "#figures .figure:nth-child(1) path.band");
         browser.has(3, "#multiples g[clip-path]:first-of-type path.band");
         browser.has(3, "#heat [data-run]");
-        assertThat(browser.string("[...document.querySelectorAll('#legend .key')].map(e => e.textContent).join()"))
-                .isEqualTo("lion (3 seeds),muon (3 seeds),sgd (3 seeds)");
+        assertThat(legend()).isEqualTo("lion (3 seeds),muon (3 seeds),sgd (3 seeds)");
         assertThat(values("#table tbody [data-key=validation]")).hasSize(3).isSorted();
         // 0.4, 0.4 and 0.7: their mean, and 4.303 of its standard errors
         double half = 4.302652729749464 * Math.sqrt(0.03) / Math.sqrt(3);
@@ -154,9 +153,111 @@ class ManyRunsTest {
         browser.has(3, "#legend [data-run$=lion] line[stroke='" + colour("lion") + "']");
     }
 
+    private String legend() throws Exception {
+        return browser.string("[...document.querySelectorAll('#legend .key')].map(e => e.textContent).join()");
+    }
+
     private String colour(String optimizer) throws Exception {
         return browser.string(
                 "document.querySelector('#legend [data-run$=" + optimizer + "] line').getAttribute('stroke')");
+    }
+
+    /** The seeds of before were a side of their own, and titles said "proxy_rate=undefined". */
+    @Test
+    void runsOfAnEarlierVersionHaveTheDefaultsOfLaterKeys() throws Exception {
+        for (int seed = 1; seed <= 3; seed++) {
+            run("muon-seed" + seed, "seed=" + seed);
+            run("muonh-seed" + seed, "seed=" + seed, "matrices.mode=hyperball");
+        }
+        for (String name : List.of("muon-seed1", "muonh-seed1")) {
+            Path file = folder.resolve(name).resolve("config.yaml");
+            List<String> lines = Files.readAllLines(file),
+                    old =
+                            lines.stream()
+                                    .filter(line -> !line.matches("  (proxy_rate|precision|policy|head_rate): .*"))
+                                    .toList();
+            assertThat(old).hasSize(lines.size() - 4);
+            Files.write(file, old);
+        }
+        open();
+        assertThat(legend()).isEqualTo("muon (3 seeds),muonh (3 seeds)");
+        assertThat(browser.string("document.body.innerText")).doesNotContain("undefined");
+    }
+
+    /** The longest runs were the best points; ticks, the legend on a phone and titles of maps were drawn over others or cut. */
+    @Test
+    void aSweepIsOfOneLength() throws Exception {
+        for (int steps : new int[] {30, 60}) {
+            for (String rate : List.of("0.01", "0.0101", "0.02", "0.04")) {
+                boolean best = rate.equals("0.02");
+                lower(
+                        run(
+                                steps + "-" + rate,
+                                "steps=" + steps,
+                                "matrices.rate=" + rate,
+                                "adamw.rate=" + (best ? 0.001234 : 0.01),
+                                "matrices.decay=" + (best ? 0.1234 : 0.1)),
+                        steps / 100.0 + (best ? 0.1 : 0));
+            }
+        }
+        open();
+        assertThat(browser.text("#claim").split("\n"))
+                .hasSize(2)
+                .allMatch(line -> line.contains("matrices.rate=0.02") && line.contains(" is the best of 4 points"))
+                .allMatch(line -> line.startsWith("steps=30: ") || line.startsWith("steps=60: "));
+        for (int width : new int[] {1280, 390}) {
+            browser.window(width, 6000, false);
+            assertThat(browser.text("#sweep-curve")).contains("0.02", "0.04");
+            for (String words : List.of("#sweep-curve .tick", "#heat .cell")) {
+                String texts = "[...document.querySelectorAll('" + words + "')].map(e => e.getBoundingClientRect())";
+                assertThat(browser.integer(texts + ".filter((a, i, all) => all.some((b, k) => k > i && a.left < b.right"
+                                + " && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2)).length"))
+                        .as("%s over each other at %d pixels", words, width)
+                        .isZero();
+                assertThat(browser.integer(texts + ".filter(a => a.right > document.querySelector('"
+                                + words.split(" ")[0] + " svg').getBoundingClientRect().right).length"))
+                        .as("%s that are cut off at %d pixels", words, width)
+                        .isZero();
+            }
+        }
+    }
+
+    /** Its rates so far were held against all of another's, and 'ht fair' recommended. */
+    @Test
+    void aRunThatIsNotFinishedIsNoReasonForAWarning() throws Exception {
+        run("muon", "matrices.rate=0.02");
+        SyntheticRun part = run("muonh", "matrices.mode=hyperball", "matrices.rate=0.2");
+        open();
+        assertThat(browser.text("#warning")).contains("they compare rates, not optimizers");
+        browser.close();
+        part.begin().append(8, 2).state("interrupted");
+        open();
+        assertThat(browser.text("#warning")).isEmpty();
+        assertThat(browser.text("#claim")).containsPattern("muonh peak [^;]* so far\\.$");
+    }
+
+    /** "ends lowest; next the other, 0 above it". */
+    @Test
+    void runsThatEndLevelAreNamedTogether() throws Exception {
+        lower(run("muon"), 1);
+        lower(run("twin", "matrices.mode=hypertransfer"), 1);
+        run("long", "steps=60");
+        open();
+        assertThat(browser.text("#claim"))
+                .startsWith("muon and twin end lowest, at ")
+                .contains(
+                        "; next long, 1.00000 above them; the runs are up to 1.00000 apart (these runs have 30 to 60 steps).");
+    }
+
+    /** The mean over three seeds was held against the one seed of the other. */
+    @Test
+    void oneCommonSeed() throws Exception {
+        for (int seed = 1; seed <= 3; seed++) {
+            lower(run("muon-seed" + seed, "seed=" + seed), -0.1 * seed);
+        }
+        lower(run("twin", "seed=1", "matrices.mode=hypertransfer"), 0.15);
+        open();
+        assertThat(browser.text("#claim")).startsWith("muon (3 seeds) ends 0.25000 above twin at their common seed.");
     }
 
     /** They were one heat map, in which each cell was the better of the two. */

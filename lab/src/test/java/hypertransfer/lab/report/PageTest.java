@@ -693,6 +693,7 @@ class PageTest {
                 .isGreaterThan(1e-3);
         assertThat(far.get(1)).as("a step of the target turns it").isCloseTo(far.get(0), within(0.01));
         assertThat(far.get(2) / far.get(0)).isCloseTo(carrier / target, within(1e-3));
+        browser.has(2, "#step text.halo:not(:has(~ path))"); // the carrier's dashes went through the target's norm
         assertThat(browser.count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
         assertThat(browser.text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
         assertThat(browser.text("#claim")).contains("muon and muonh end", "times closer");

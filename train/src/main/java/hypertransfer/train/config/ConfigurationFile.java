@@ -88,9 +88,12 @@ public final class ConfigurationFile {
         return flat(YAML.valueToTree(configuration));
     }
 
-    /** The same of a file as it stands there; also that of a version which knew other keys. */
+    /** The same of a file of any version: keys that came later have their defaults, and keys that are gone are left out. */
     public static Map<String, String> settings(Path file) {
-        return flat(keys(file.toString(), tree(file)));
+        Map<String, String> settings = settings(of());
+        settings.putAll(flat(keys(file.toString(), tree(file))));
+        settings.keySet().removeIf(ConfigurationFile::gone);
+        return settings;
     }
 
     private static Map<String, String> flat(JsonNode node) {

@@ -98,7 +98,7 @@ public record Run(Path directory) {
         return ConfigurationFile.read(configurationFile(), List.of());
     }
 
-    /** The configuration as it stands there, by whole keys; also that of a version which knew other keys. */
+    /** The configuration by whole keys, unchecked; also that of a version which knew other keys. */
     public Map<String, String> settings() {
         return ConfigurationFile.settings(configurationFile());
     }

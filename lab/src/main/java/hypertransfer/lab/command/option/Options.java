@@ -23,6 +23,16 @@ public final class Options {
         line.registerConverter(Mode.class, Mode::parse);
         line.registerConverter(Dialect.class, Dialect::parse);
         line.registerConverter(Preset.class, Preset::parse);
+        line.registerConverter(Path.class, Options::path);
+    }
+
+    /** An empty path, as of a variable that is not set, would mean the current directory by accident. */
+    private static Path path(String text) {
+        if (text.isBlank()) {
+            throw new CommandLine.TypeConversionException(
+                    "'" + text + "' names no file or directory; give one, such as out/mine");
+        }
+        return Path.of(text);
     }
 
     /** The names of some values, for the help. */
@@ -109,9 +119,9 @@ public final class Options {
             return path == null ? fallback : checked(path);
         }
 
-        /** A path that names something: an empty one would mean the current directory by accident, a root has no name. */
+        /** A path that names something: a root has no name. */
         public static Path checked(Path path) {
-            if (path.getFileName() == null || path.toString().isBlank()) {
+            if (path.getFileName() == null) {
                 throw new Refusal("--out is '" + path + "'; it must name a file or directory, such as out/mine");
             }
             return path;
