@@ -57,7 +57,10 @@ public final class JsonOption {
         }
     }
 
-    /** Names as in {@code max_loss_error}; what is not finite is null. Made where it is needed: most commands that could print JSON start without it. */
+    /**
+     * Names as in {@code max_loss_error}; what is not finite is null. Made where it is needed: most commands that could
+     * print JSON start without it.
+     */
     public static JsonMapper mapper() {
         return JsonMapper.builder()
                 .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
