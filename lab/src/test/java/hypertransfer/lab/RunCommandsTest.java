@@ -240,11 +240,11 @@ class RunCommandsTest {
         assertThat(ht.out().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
     }
 
-    /** Ended as a bug: the path of the current directory has no name. */
+    /** The path of the current directory has no name of its own. */
     @Test
     void runsOfTheCurrentDirectory() throws Exception {
         Path run = train("run", "steps=2");
-        Process process = new ProcessBuilder(Child.java("runs", ""))
+        Process process = new ProcessBuilder(Child.java("runs", "."))
                 .directory(run.toFile())
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
