@@ -41,11 +41,12 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
         raise Refusal("the parameters are a set, whose order is another one in every process; give a list")
     items = list(params)
     names: Dict[Tensor, str] = {}
+    others = set(used)
     for item in items:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Tensor):
-            others = {*used, *names.values()}
             numbered = (f"{item[0]} ({k})" for k in itertools.count(2))
             names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
+            others.add(names[item[1]])
     made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
     for p in made:
         if not isinstance(p, Tensor):

@@ -7,7 +7,6 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.log.RunStatus;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -117,8 +116,7 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
         List<Comparison.Side> turning = c.sides().stream()
-                .filter(side -> side.mean() > 0) // of a run that is not finished the mean is of other steps
-                .filter(side -> new Run(Path.of(side.run())).status().state() == RunStatus.State.FINISHED)
+                .filter(side -> side.mean() > 0 && side.finished())
                 .sorted(Comparator.comparing(Comparison.Side::mean))
                 .toList();
         if (!turning.isEmpty()) {

@@ -1,11 +1,13 @@
 package hypertransfer.lab.compare;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Run.Curves;
+import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.log.Turning;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -46,6 +48,7 @@ record Comparison(
      * @param sameTokens the validation loss when the side with the fewest tokens had read its last, mean over seeds
      * @param sameTime the validation loss when the fastest side was done, by the seconds of steps, mean over seeds
      * @param below when it got below the loss that was asked for; null without one
+     * @param finished whether all its runs are; of others the mean rate is that of fewer steps
      */
     record Side(
             String name,
@@ -59,7 +62,8 @@ record Comparison(
             double endToPeak,
             double sameTokens,
             double sameTime,
-            Below below) {}
+            Below below,
+            @JsonIgnore boolean finished) {}
 
     /**
      * The first validated steps at which the mean over seeds is below a loss; null where it never is.
@@ -184,7 +188,8 @@ record Comparison(
                     mean(r -> r.turning.finalToPeak()),
                     mean(r -> r.within(Spent::tokens, tokens)),
                     mean(r -> r.within(Spent::seconds, seconds)),
-                    below == null ? null : Below.of(below, curves));
+                    below == null ? null : Below.of(below, curves),
+                    runs.stream().allMatch(r -> r.run.status().state() == RunStatus.State.FINISHED));
         }
     }
 

@@ -34,10 +34,13 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
                 points.add(curve.get(i));
             }
         }
+        if (points.isEmpty()) {
+            return null;
+        }
         TreeSet<Double> warmups = new TreeSet<>(List.of(0.0, 0.01, 0.02, 0.05, 0.1));
         peaks.stream().limit(4).forEach(p -> warmups.add(Math.min(0.9, (p + 1.0) / steps)));
         Fit best = null;
-        for (String shape : points.isEmpty() ? List.<String>of() : SHAPES) {
+        for (String shape : SHAPES) {
             for (double warmup : warmups) {
                 double from = 0, to = shape.equals("constant") ? 0 : 1;
                 for (double step = 0.05; step > 5e-4; step /= 8) { // finer around the best
