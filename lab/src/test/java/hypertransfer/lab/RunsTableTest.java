@@ -31,7 +31,7 @@ class RunsTableTest {
                 .results()
                 .map(found -> found.group(1))
                 .toList();
-        assertThat(commands).hasSize(2);
+        assertThat(commands).hasSize(3);
         for (String command : commands) {
             List<String> printed = said("sh", "-c", command)
                     .lines()
