@@ -84,7 +84,7 @@ class Chart {
     if (!this.spec.named || !cell) return 0;
     const [lo, hi] = this.range, wide = 34 + d3.max(cell.series, ({ run }) => textWidth(run.side.brief, 11.5));
     const early = cell.series.some(({ x }) => !(last(x) >= hi - 0.03 * (hi - lo)));
-    if (early || wide > 0.3 * width || cell.series.length * NAME > height) return 0;
+    if (early || wide > 0.35 * width || cell.series.length * NAME > height) return 0;
     const scale = (this.log ? d3.scaleLog : d3.scaleLinear)(this.y.get(cell.key) ?? this.extent(cell.series, cell), [height, 0]);
     return this.ends(cell.series, scale, 0, height).some(({ y, at }) => Math.abs(at - y) > 3 * NAME) ? 0 : wide;
   }
