@@ -65,6 +65,9 @@ public record Plan(
                             + ", which has a grid of it; change the grid in the experiment's file");
                 }
             }
+            if (needs(point.run).findAny().isEmpty()) { // what cannot be trained is told before anything is
+                configuration(point);
+            }
         }
     }
 
@@ -102,16 +105,6 @@ public record Plan(
                 run, folder, values.entrySet().stream().map(Object::toString).toList(), grid);
     }
 
-    /** Says what cannot be trained before anything is. */
-    public Plan checked() {
-        points.forEach((run, all) -> {
-            if (needs(run).findAny().isEmpty()) {
-                all.forEach(this::configuration);
-            }
-        });
-        return this;
-    }
-
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
      * directory.
@@ -128,7 +121,6 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        checked();
         if (points.values().stream().allMatch(all -> all.size() == 1)) {
             return train(points.keySet(), stop);
         }
