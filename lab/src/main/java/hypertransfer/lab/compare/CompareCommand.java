@@ -7,6 +7,7 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -40,7 +41,7 @@ import picocli.CommandLine.Parameters;
             "and the exit code is 1 if a loss differs."
         })
 public final class CompareCommand implements Callable<Integer> {
-    private static final double NOISE = 0.05, APART = 1.5;
+    private static final double NOISE = 0.05;
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -119,7 +120,8 @@ public final class CompareCommand implements Callable<Integer> {
                 .filter(side -> side.mean() > 0 && side.finished())
                 .sorted(Comparator.comparing(Comparison.Side::mean))
                 .toList();
-        if (!turning.isEmpty()) {
+        boolean optimizers = c.differing().keySet().stream().anyMatch(key -> key.matches("matrices.(direction|mode)"));
+        if (optimizers && !turning.isEmpty()) {
             warn(out, turning.getFirst(), turning.getLast());
         }
         if (!c.searches().isEmpty()) {
@@ -160,7 +162,7 @@ public final class CompareCommand implements Callable<Integer> {
     /** Where sides turn their matrices at rates so different that these, and not the optimizers, are compared. */
     private static void warn(PrintWriter out, Comparison.Side slow, Comparison.Side fast) {
         double fold = fast.mean() / slow.mean();
-        if (fold >= APART) {
+        if (fold >= Turning.APART) {
             out.printf(
                     "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): ",
                     fold, slow.name(), fast.name());

@@ -1,5 +1,6 @@
 package hypertransfer.lab.report;
 
+import hypertransfer.train.log.Turning;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -69,7 +70,10 @@ final class Page {
                 .replace("{{style}}", style)
                 .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
-                .replace("{{data}}", "{\"student\":" + STUDENT + "," + data.replace("<", "\\u003c") + "}");
+                .replace(
+                        "{{data}}",
+                        "{\"student\":" + STUDENT + ",\"apart\":" + Turning.APART + "," + data.replace("<", "\\u003c")
+                                + "}");
     }
 
     private static String script(String names) {

@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.Ht;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -136,7 +137,7 @@ class ManyRunsTest {
         assertThat(browser.text("#table tr[data-run$=lion] [data-key=validation]"))
                 .contains("★", "±");
         assertThat(browser.text("#warning"))
-                .contains("These runs turn their matrices at rates that differ 8")
+                .contains("These runs turn their matrices at rates that differ 7.4-fold")
                 .contains("they compare rates, not optimizers. “ht fair " + where("seed-1/sgd") + " "
                         + where("seed-1/lion") + "” trains them at one.");
         List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
@@ -222,6 +223,27 @@ class ManyRunsTest {
         }
     }
 
+    /** The page compared peak rates, too, and 'ht compare' any two runs: now both compare mean rates of two optimizers. */
+    @Test
+    void oneRuleForRatesThatAreApart() throws Exception {
+        Path falls = run("falls", "matrices.mode=hyperball", "matrices.rate=0.04").directory;
+        for (double rate : new double[] {0.025, 0.08}) { // less than the other's peak, and near its mean
+            Path stays = run(
+                            "stays",
+                            "matrices.direction=adam",
+                            "matrices.mode=hyperball",
+                            "matrices.schedule=constant",
+                            "matrices.rate=" + rate)
+                    .directory;
+            open();
+            assertThat(browser.text("#warning").contains("-fold (mean effective rate "))
+                    .isEqualTo(rate == 0.08);
+            close();
+            browser = null;
+            assertThat(new Ht().fine("compare", falls, stays).contains("-fold")).isEqualTo(rate == 0.08);
+        }
+    }
+
     /** Its rates so far were held against all of another's, and 'ht fair' recommended. */
     @Test
     void aRunThatIsNotFinishedIsNoReasonForAWarning() throws Exception {
@@ -236,7 +258,7 @@ class ManyRunsTest {
         assertThat(browser.text("#claim")).containsPattern("muonh peak [^;]* so far\\.$");
     }
 
-    /** "ends lowest; next the other, 0 above it". */
+    /** "ends lowest; next the other, 0 above it"; one of the two had the star. */
     @Test
     void runsThatEndLevelAreNamedTogether() throws Exception {
         lower(run("muon"), 1);
@@ -247,6 +269,7 @@ class ManyRunsTest {
                 .startsWith("muon and twin end lowest, at ")
                 .contains(
                         "; next long, 1.00000 above them; the runs are up to 1.00000 apart (these runs have 30 to 60 steps).");
+        browser.has(2, "#table .best");
     }
 
     /** The mean over three seeds was held against the one seed of the other. */
@@ -362,7 +385,7 @@ class ManyRunsTest {
                 .as("one optimizer, one colour")
                 .isEqualTo(1);
         assertThat(browser.text("#warning"))
-                .contains("differ 2-fold", "ht fair " + where("zero/muonh") + " " + where("zero/muon"));
+                .contains("differ 1.9-fold", "ht fair " + where("zero/muonh") + " " + where("zero/muon"));
     }
 
     private List<Double> values(String selector) throws Exception {
