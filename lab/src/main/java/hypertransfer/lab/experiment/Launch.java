@@ -174,7 +174,7 @@ public record Launch(
         if (before.matrices().weights().master() == Representation.Master.AUTO) { // begun before exact was the default
             stays.addAll(inherited(before, asked));
         }
-        Optional<Run> target = new Run(directory).target();
+        Optional<Run> target = new Run(directory).target(before);
         if (asked.target() != null && target.isPresent() && same(target.get().directory(), directory, asked.target())) {
             stays.add(ConfigurationFile.text("target", before.target()));
         }

@@ -38,7 +38,7 @@ function summaryColumns() {
 
 function runCell({ lead, label, runs }) {
   const target = follows(lead);
-  const note = lead.config.target && lead.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.label : 'its target is not on this page'}</small>` : '';
+  const note = target || (lead.config.target ?? 'null') !== 'null' ? html`<small>${target ? 'follows ' + target.label : 'its target is not on this page'}</small>` : '';
   return html`<th scope="row" title="${runs.map(run => run.name).join(', ')}"><span class="named">${swatch(lead)}<span>${label}</span></span>${note}</th>`;
 }
 

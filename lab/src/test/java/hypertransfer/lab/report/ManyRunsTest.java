@@ -262,7 +262,7 @@ class ManyRunsTest {
     @Test
     void runsThatEndLevelAreNamedTogether() throws Exception {
         lower(run("muon"), 1);
-        lower(run("twin", "matrices.mode=hypertransfer"), 1);
+        lower(run("twin", "matrices.mode=fair"), 1);
         run("long", "steps=60");
         open();
         assertThat(browser.text("#claim"))
@@ -278,7 +278,7 @@ class ManyRunsTest {
         for (int seed = 1; seed <= 3; seed++) {
             lower(run("muon-seed" + seed, "seed=" + seed), -0.1 * seed);
         }
-        lower(run("twin", "seed=1", "matrices.mode=hypertransfer"), 0.15);
+        lower(run("twin", "seed=1", "matrices.mode=fair"), 0.15);
         open();
         assertThat(browser.text("#claim")).startsWith("muon (3 seeds) ends 0.25000 above twin at their common seed.");
     }

@@ -1,5 +1,7 @@
 package hypertransfer.train.log;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -164,12 +166,33 @@ public record Run(Path directory) {
         return Long.parseLong(name.substring(5, name.indexOf('.')));
     }
 
-    /** The run that this one follows, where its configuration names one that is there. */
+    /** The run that this one follows: the one that its configuration names, or one beside it that differs in the mode only. */
     public Optional<Run> target() {
-        return named(settings().getOrDefault("target", "null"));
+        return named(settings().getOrDefault("target", "null")).or(this::untransferred);
     }
 
-    /** The same, of a configuration that was read before. */
+    private Optional<Run> untransferred() {
+        String own = text(), plain = own.replaceFirst("(?m)^(  mode: .)hypertransfer(-plus)?", "$1base");
+        String wanted = plain.replaceFirst("(?m)^(  mode: .)inverse-hypertransfer(-plus)?", "$1hyperball");
+        if (wanted.equals(own)) {
+            return Optional.empty();
+        }
+        try (Stream<Path> beside = Files.list(directory.toAbsolutePath().getParent())) {
+            return beside.map(Run::new)
+                    .filter(run -> run.file(CONFIGURATION).toFile().length() == wanted.length())
+                    .filter(run -> run.text().equals(wanted))
+                    .min(Comparator.comparing(Run::directory));
+        } catch (IOException | UncheckedIOException e) { // not ours to list
+            return Optional.empty();
+        }
+    }
+
+    /** The configuration with a character per byte, so that nothing is damaged text. */
+    private String text() {
+        return Atomic.told("read", file(CONFIGURATION), () -> Files.readString(file(CONFIGURATION), ISO_8859_1));
+    }
+
+    /** The one that a configuration names, if it is there. */
     public Optional<Run> target(Configuration c) {
         return named(String.valueOf(c.target()));
     }
