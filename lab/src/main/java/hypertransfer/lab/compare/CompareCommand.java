@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.BinaryOperator;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -116,13 +118,18 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same tokens", "%11.5f", Comparison.Side::sameTokens)
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
-        List<Comparison.Side> turning = c.sides().stream()
+        List<Comparison.Side> best = c.sides().stream() // of each optimizer
                 .filter(side -> side.mean() > 0 && side.finished())
+                .collect(Collectors.toMap(
+                        Comparison.Side::optimizer,
+                        side -> side,
+                        BinaryOperator.minBy(Comparator.comparing(Comparison.Side::validation))))
+                .values()
+                .stream()
                 .sorted(Comparator.comparing(Comparison.Side::mean))
                 .toList();
-        boolean optimizers = c.differing().keySet().stream().anyMatch(key -> key.matches("matrices.(direction|mode)"));
-        if (optimizers && !turning.isEmpty()) {
-            warn(out, turning.getFirst(), turning.getLast());
+        if (!best.isEmpty()) {
+            warn(out, best.getFirst(), best.getLast());
         }
         if (!c.searches().isEmpty()) {
             new Table<Comparison.Search>()

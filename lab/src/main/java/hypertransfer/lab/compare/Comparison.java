@@ -48,6 +48,7 @@ record Comparison(
      * @param sameTokens the validation loss when the side with the fewest tokens had read its last, mean over seeds
      * @param sameTime the validation loss when the fastest side was done, by the seconds of steps, mean over seeds
      * @param below when it got below the loss that was asked for; null without one
+     * @param optimizer direction and mode
      * @param finished whether all its runs are; of others the mean rate is that of fewer steps
      */
     record Side(
@@ -63,6 +64,7 @@ record Comparison(
             double sameTokens,
             double sameTime,
             Below below,
+            @JsonIgnore String optimizer,
             @JsonIgnore boolean finished) {}
 
     /**
@@ -170,6 +172,10 @@ record Comparison(
             return mean(r -> last(r.curves.validations()));
         }
 
+        String optimizer() {
+            return settings.get("matrices.direction") + ", " + settings.get("matrices.mode");
+        }
+
         String directory() {
             return runs.getFirst().run.directory().toString();
         }
@@ -189,6 +195,7 @@ record Comparison(
                     mean(r -> r.within(Spent::tokens, tokens)),
                     mean(r -> r.within(Spent::seconds, seconds)),
                     below == null ? null : Below.of(below, curves),
+                    optimizer(),
                     runs.stream().allMatch(r -> r.run.status().state() == RunStatus.State.FINISHED));
         }
     }
@@ -292,8 +299,7 @@ record Comparison(
     private static List<Search> searches(List<Alike> all) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
         for (Alike side : all) {
-            String optimizer = side.settings.get("matrices.direction") + ", " + side.settings.get("matrices.mode");
-            losses.computeIfAbsent(optimizer, none -> new ArrayList<>()).add(side.validation());
+            losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>()).add(side.validation());
         }
         if (losses.size() < 2 || losses.size() == all.size()) {
             return List.of();

@@ -9,7 +9,7 @@ import java.util.Arrays;
  * NaN until there is a line.
  */
 public final class Turning {
-    /** Optimizers whose mean effective rates differ by this factor or more are not compared: their rates are. */
+    /** Optimizers whose best runs have mean effective rates that differ so many times compare rates. */
     public static final double APART = 1.5;
 
     private final double[] peaks;
