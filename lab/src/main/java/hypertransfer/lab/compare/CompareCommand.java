@@ -36,6 +36,7 @@ import picocli.CommandLine.Parameters;
             "paired t-test: how often noise would give such a difference. The first side is",
             "the baseline; p of several tests is corrected by Holm's method. Rates are",
             "effective: the angle by which a step turns a matrix, mean over matrices.",
+            "same time holds for runs that each had the same machine or card to themselves.",
             "--below: by 0.004/sqrt(seeds) is the rule of modded-nanogpt's track 3, for a",
             "noise of 0.0013 between seeds at 124M; the interval takes the noise that is",
             "there. A schedule that ends later is not the one that ends at that step.",

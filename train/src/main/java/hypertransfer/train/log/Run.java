@@ -72,7 +72,7 @@ public record Run(Path directory) {
         return Files.isRegularFile(directory.resolve(CONFIGURATION));
     }
 
-    /** The run itself where the place is one, else the runs below it, in the order of their names. */
+    /** The run itself where the place is one, else the runs below it, in the order of their names; a link to one of them is none. */
     public static List<Run> under(Path place, Consumer<String> passedOver) {
         if (!Files.isDirectory(place)) {
             throw new Refusal(
@@ -80,8 +80,15 @@ public record Run(Path directory) {
         }
         List<Run> found = new ArrayList<>();
         collect(place, DEPTH, found, passedOver);
+        found.removeIf(
+                run -> Files.isSymbolicLink(run.directory) && found.stream().anyMatch(run::linksTo));
         found.sort(Comparator.comparing(Run::directory));
         return found;
+    }
+
+    private boolean linksTo(Run other) {
+        return !Files.isSymbolicLink(other.directory)
+                && Atomic.told("read", directory, () -> Files.isSameFile(directory, other.directory));
     }
 
     private static void collect(Path place, int depth, List<Run> found, Consumer<String> passedOver) {
