@@ -134,6 +134,11 @@ class CompareTest {
         assertThat(searches.at("/0/expected").asDouble()).isCloseTo(0.6 * 1 + 0.3 * 2 + 0.1 * 3, within(1e-12));
         assertThat(searches.at("/1/expected").asDouble()).as("all of them").isEqualTo(1.5);
         assertThat(ht.fine("compare", out)).contains("of equally many");
+        Path other = run("run-8", 1, 8, 6, 1);
+        Files.writeString(other.resolve("config.yaml"), "seed: 1\nnetwork: M2\nmatrices: {rate: 8}");
+        assertThat(ht.json("compare", out).path("searches"))
+                .as("of two networks")
+                .isEmpty();
     }
 
     @Test

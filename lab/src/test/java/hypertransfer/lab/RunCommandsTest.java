@@ -303,6 +303,8 @@ class RunCommandsTest {
         assertThat(ht.fine("compare", whole, fast)).doesNotContain("-fold"); // of one optimizer
         Path ball = train("ball", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball");
         assertThat(ht.fine("compare", whole, ball)).contains("they compare rates, not optimizers");
+        Path wide = train("wide", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball", "model.width=32");
+        assertThat(ht.fine("compare", whole, wide)).doesNotContain("-fold"); // which 'ht fair' would refuse
         Path part = train("part", "steps=20");
         Path matrices = part.resolve("matrices.jsonl");
         Files.write(matrices, Files.readAllLines(matrices).subList(0, 3));

@@ -129,7 +129,7 @@ public final class CompareCommand implements Callable<Integer> {
                 .stream()
                 .sorted(Comparator.comparing(Comparison.Side::mean))
                 .toList();
-        if (!best.isEmpty()) {
+        if (!best.isEmpty() && Comparison.oneTask(c.differing())) {
             warn(out, best.getFirst(), best.getLast());
         }
         if (!c.searches().isEmpty()) {

@@ -245,7 +245,12 @@ record Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
-                searches(all));
+                oneTask(differing(all)) ? searches(all) : List.of());
+    }
+
+    /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
+    static boolean oneTask(Map<String, List<String>> differing) {
+        return differing.keySet().stream().noneMatch(key -> key.matches("network|steps|(model|data)\\..*"));
     }
 
     private static long seed(Run run, String text) {
