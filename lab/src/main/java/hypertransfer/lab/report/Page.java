@@ -28,10 +28,10 @@ final class Page {
     private static final String D3 =
             "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
 
-    /** For the mean of 2, 3, ... values: how many standard errors to each side its 95% interval has. */
-    private static final String STUDENT = IntStream.rangeClosed(1, 30)
+    /** Student: for the mean of 2, 3, ... values, how many standard errors to each side its 95% interval has. */
+    private static final String KNOWN = IntStream.rangeClosed(1, 30)
             .mapToObj(freedom -> Double.toString(TDistribution.of(freedom).inverseSurvivalProbability(0.025)))
-            .collect(Collectors.joining(",", "[", "]"));
+            .collect(Collectors.joining(",", "{\"apart\":" + Turning.APART + ",\"student\":[", "],"));
 
     private Page() {}
 
@@ -70,10 +70,7 @@ final class Page {
                 .replace("{{style}}", style)
                 .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
-                .replace(
-                        "{{data}}",
-                        "{\"student\":" + STUDENT + ",\"apart\":" + Turning.APART + "," + data.replace("<", "\\u003c")
-                                + "}");
+                .replace("{{data}}", KNOWN + data.replace("<", "\\u003c") + "}");
     }
 
     private static String script(String names) {
