@@ -10,11 +10,12 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.function.BinaryOperator;
-import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -119,18 +120,15 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same tokens", "%11.5f", Comparison.Side::sameTokens)
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
-        List<Comparison.Side> best = c.sides().stream() // of each optimizer
-                .filter(side -> side.mean() > 0 && side.finished())
-                .collect(Collectors.toMap(
-                        Comparison.Side::optimizer,
-                        side -> side,
-                        BinaryOperator.minBy(Comparator.comparing(Comparison.Side::validation))))
-                .values()
-                .stream()
-                .sorted(Comparator.comparing(Comparison.Side::mean))
-                .toList();
-        if (!best.isEmpty() && Comparison.oneTask(c.differing())) {
-            warn(out, best.getFirst(), best.getLast());
+        Map<String, Comparison.Side> best = new HashMap<>(); // of each optimizer
+        for (Comparison.Side side : c.sides()) {
+            if (side.mean() > 0 && side.finished() && Comparison.oneTask(c.differing())) {
+                best.merge(side.optimizer(), side, (x, y) -> x.validation() <= y.validation() ? x : y);
+            }
+        }
+        if (!best.isEmpty()) {
+            var byRate = Comparator.comparing(Comparison.Side::mean);
+            warn(out, Collections.min(best.values(), byRate), Collections.max(best.values(), byRate));
         }
         if (!c.searches().isEmpty()) {
             new Table<Comparison.Search>()

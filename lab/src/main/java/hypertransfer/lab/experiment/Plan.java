@@ -19,7 +19,6 @@ import hypertransfer.train.run.RecordedRates;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -160,7 +159,9 @@ public record Plan(
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(run, path)) {
                 out.println(which + ": finished before");
-                link(directory.resolve(trials.get(path).folder), path);
+                if (!path.startsWith(directory)) {
+                    link(directory.resolve(trials.get(path).folder), path);
+                }
                 lighten(path);
                 return true;
             }
@@ -190,12 +191,10 @@ public record Plan(
     /** A run that lies elsewhere has a link here, by which it is found among the others. */
     private void link(Path own, Path run) {
         try {
-            if (!run.equals(own) && Files.notExists(own, LinkOption.NOFOLLOW_LINKS)) {
-                Path here = Files.createDirectories(directory).toRealPath();
-                Files.createSymbolicLink(own, here.relativize(run.toRealPath()));
-            }
+            Path here = Files.createDirectories(directory).toRealPath();
+            Files.createSymbolicLink(own, here.relativize(run.toRealPath()));
         } catch (IOException | UnsupportedOperationException e) {
-            // a file system without links
+            // it is there, or the file system has no links
         }
     }
 

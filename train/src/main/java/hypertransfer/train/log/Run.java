@@ -7,6 +7,7 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.RunStatus.State;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -181,17 +182,14 @@ public record Run(Path directory) {
     private Optional<Run> untransferred() {
         String own = text(), plain = own.replaceFirst("(?m)^(  mode: .)hypertransfer(-plus)?", "$1base");
         String wanted = plain.replaceFirst("(?m)^(  mode: .)inverse-hypertransfer(-plus)?", "$1hyperball");
-        if (wanted.equals(own)) {
-            return Optional.empty();
-        }
-        try (Stream<Path> beside = Files.list(directory.toAbsolutePath().getParent())) {
-            return beside.map(Run::new)
-                    .filter(run -> run.file(CONFIGURATION).toFile().length() == wanted.length())
-                    .filter(run -> run.text().equals(wanted))
-                    .min(Comparator.comparing(Run::directory));
-        } catch (IOException | UncheckedIOException e) { // not ours to list
-            return Optional.empty();
-        }
+        File[] beside = wanted.equals(own)
+                ? null
+                : directory.toAbsolutePath().getParent().toFile().listFiles();
+        return Stream.of(beside == null ? new File[0] : beside) // null where it is not ours to list
+                .map(file -> new Run(file.toPath()))
+                .filter(run -> run.file(CONFIGURATION).toFile().length() == wanted.length())
+                .filter(run -> run.text().equals(wanted))
+                .min(Comparator.comparing(Run::directory));
     }
 
     /** The configuration with a character per byte, so that nothing is damaged text. */
