@@ -128,7 +128,15 @@ public final class CompareCommand implements Callable<Integer> {
         }
         if (!best.isEmpty()) {
             var byRate = Comparator.comparing(Comparison.Side::mean);
-            warn(out, Collections.min(best.values(), byRate), Collections.max(best.values(), byRate));
+            Comparison.Side slow = Collections.min(best.values(), byRate),
+                    fast = Collections.max(best.values(), byRate);
+            double fold = fast.mean() / slow.mean();
+            if (fold >= Turning.APART) {
+                String sides = " (" + slow.name() + ", " + fast.name() + ")";
+                out.printf("these runs turn their matrices at rates that differ %.2g-fold%s: ", fold, sides);
+                out.println("they compare rates, not optimizers; train them at one with: ht fair "
+                        + Next.word(slow.run()) + " " + Next.word(fast.run()));
+            }
         }
         if (!c.searches().isEmpty()) {
             new Table<Comparison.Search>()
@@ -162,18 +170,6 @@ public final class CompareCommand implements Callable<Integer> {
                 out.printf("p = %.2g%s: ", ends.p(), holm);
                 out.println(ends.holm() < NOISE ? "more than noise" : "not told from noise");
             }
-        }
-    }
-
-    /** Where sides turn their matrices at rates so different that these, and not the optimizers, are compared. */
-    private static void warn(PrintWriter out, Comparison.Side slow, Comparison.Side fast) {
-        double fold = fast.mean() / slow.mean();
-        if (fold >= Turning.APART) {
-            out.printf(
-                    "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): ",
-                    fold, slow.name(), fast.name());
-            out.println("they compare rates, not optimizers; train them at one with: ht fair " + Next.word(slow.run())
-                    + " " + Next.word(fast.run()));
         }
     }
 

@@ -103,7 +103,7 @@ public record Launch(
     }
 
     private boolean train(RunLock held, Configuration c, Interrupt stop, Set<String> changed) {
-        Optional<Run> target = held.run().target(c);
+        Optional<Run> target = held.run().named(c.target());
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
                     + ", is not there: no gap is shown");
@@ -205,7 +205,7 @@ public record Launch(
     }
 
     private static Optional<Path> target(Path run, Configuration c) {
-        return new Run(run).target(c).map(other -> Atomic.told("find", run, other.directory()::toRealPath));
+        return new Run(run).named(c.target()).map(other -> Atomic.told("find", run, other.directory()::toRealPath));
     }
 
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */

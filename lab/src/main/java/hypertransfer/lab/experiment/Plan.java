@@ -159,9 +159,7 @@ public record Plan(
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(run, path)) {
                 out.println(which + ": finished before");
-                if (!path.startsWith(directory)) {
-                    link(directory.resolve(trials.get(path).folder), path);
-                }
+                link(directory.resolve(trials.get(path).folder), path);
                 lighten(path);
                 return true;
             }
@@ -194,7 +192,7 @@ public record Plan(
             Path here = Files.createDirectories(directory).toRealPath();
             Files.createSymbolicLink(own, here.relativize(run.toRealPath()));
         } catch (IOException | UnsupportedOperationException e) {
-            // it is there, or the file system has no links
+            // it lies here, or there is a link, or the file system has none
         }
     }
 

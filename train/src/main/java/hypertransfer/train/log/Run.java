@@ -182,9 +182,8 @@ public record Run(Path directory) {
     private Optional<Run> untransferred() {
         String own = text(), plain = own.replaceFirst("(?m)^(  mode: .)hypertransfer(-plus)?", "$1base");
         String wanted = plain.replaceFirst("(?m)^(  mode: .)inverse-hypertransfer(-plus)?", "$1hyperball");
-        File[] beside = wanted.equals(own)
-                ? null
-                : directory.toAbsolutePath().getParent().toFile().listFiles();
+        Path place = directory.toAbsolutePath().normalize();
+        File[] beside = wanted.equals(own) ? null : place.getParent().toFile().listFiles();
         return Stream.of(beside == null ? new File[0] : beside) // null where it is not ours to list
                 .map(file -> new Run(file.toPath()))
                 .filter(run -> run.file(CONFIGURATION).toFile().length() == wanted.length())
@@ -197,16 +196,11 @@ public record Run(Path directory) {
         return Atomic.told("read", file(CONFIGURATION), () -> Files.readString(file(CONFIGURATION), ISO_8859_1));
     }
 
-    /** The one that a configuration names, if it is there. */
-    public Optional<Run> target(Configuration c) {
-        return named(String.valueOf(c.target()));
-    }
-
-    /** Another run, by its path from this one's directory, or from where the program was started. */
+    /** Another run, by its path from this one's directory, or from where the program was started; null names none. */
     public Optional<Run> named(String place) {
         try {
-            Path path = Path.of(place);
-            return place.equals("null") || path.getFileName() == null
+            Path path = Path.of(String.valueOf(place));
+            return path.toString().equals("null") || path.getFileName() == null
                     ? Optional.empty()
                     : Stream.of(
                                     directory.resolve(path),
