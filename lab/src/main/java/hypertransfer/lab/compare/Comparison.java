@@ -176,15 +176,11 @@ record Comparison(
             return settings.get("matrices.direction") + ", " + settings.get("matrices.mode");
         }
 
-        String directory() {
-            return runs.getFirst().run.directory().toString();
-        }
-
         Side summary(double tokens, double seconds, Double below) {
             var curves = runs.stream().map(r -> r.curves.validations()).toList();
             return new Side(
                     name,
-                    directory(),
+                    runs.getFirst().run.directory().toString(),
                     runs.stream().map(Read::seed).sorted().toList(),
                     validation(),
                     mean(r -> Collections.min(r.curves.validations().values())),
@@ -286,7 +282,7 @@ record Comparison(
                     .orElseThrow();
         }
         if (all.stream().map(side -> side.name).distinct().count() < all.size()) {
-            all.forEach(side -> side.name = side.directory());
+            all.forEach(side -> side.name = side.runs.getFirst().run.directory().toString());
         }
     }
 
@@ -304,9 +300,13 @@ record Comparison(
     private static List<Search> searches(List<Alike> all) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
         for (Alike side : all) {
-            losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>()).add(side.validation());
+            boolean own = side.optimizer().matches(".*, (base|hyperball)"); // others take another run's rates
+            if (own && side.settings.get("matrices.recorded").equals("null")) {
+                losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>())
+                        .add(side.validation());
+            }
         }
-        if (losses.size() < 2 || losses.size() == all.size()) {
+        if (losses.size() < 2 || losses.values().stream().allMatch(some -> some.size() == 1)) {
             return List.of();
         }
         int k = losses.values().stream().mapToInt(List::size).min().orElse(0);
