@@ -202,8 +202,7 @@ public final class Sweep {
                         ? String.format("best %.5f with %s", best.validation, text(best.values, " "))
                         : "no best: every point diverged; lower the rates");
         String edges = grid.keySet().stream()
-                .filter(key ->
-                        any && ends(ranked.stream().map(r -> r.values.get(key)).distinct(), best.values.get(key)))
+                .filter(key -> any && ends(ranked.stream().map(r -> r.values.get(key)), best.values.get(key)))
                 .collect(Collectors.joining(" and "));
         if (!edges.isEmpty()) { // it may not be the best there is
             words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
