@@ -246,6 +246,9 @@ class ManyRunsTest {
             assertThat(new Ht().fine("compare", falls, stays, worse.directory).contains("-fold"))
                     .isEqualTo(rate == 0.08);
         }
+        run("longer", "steps=60"); // which 'ht fair' would refuse
+        open();
+        assertThat(browser.text("#warning")).isEmpty();
     }
 
     /** Its rates so far were held against all of another's, and 'ht fair' recommended. */
