@@ -80,7 +80,11 @@ class AnswersTest {
         assertThat(ht.refused("predict", run, "--set steps=2")).contains("is a run");
         assertThat(ht.fine("rates", run, "--to muonh")) // 'ht train' of the folder would continue the run
                 .contains("next: ht train " + run.resolve("config.yaml"))
+                .doesNotContain("target")
                 .endsWith(" --out out/run-muonh\n");
+        Path follower = directory.resolve("follower"); // at other rates it would have been held against its target
+        ht.fine("transfer", run, "--mode hypertransfer --out", follower);
+        assertThat(ht.fine("rates", follower, "--to muonh")).contains(" --set target=null ");
         assertThat(ht.refused("rates", directory, "--to muonh")).contains("is not a run");
     }
 

@@ -129,11 +129,18 @@ class CompareTest {
                     run.resolve("config.yaml"),
                     "seed: 1\nmatrices: {mode: base, direction: %s, rate: %d}".formatted(first ? "muon" : "adam", i));
         }
-        JsonNode searches = ht.json("compare", out).path("searches");
+        Path fair = run("run-fair", 1, 9, 6, 1);
+        Files.writeString(fair.resolve("config.yaml"), "seed: 1\nmatrices: {mode: fair, direction: adam, rate: 9}");
+        JsonNode searches = ht.json("compare", out).path("searches"); // in which a run at another's rates is no trial
         assertThat(searches.at("/0/optimizer").asString()).isEqualTo("muon, base");
         assertThat(searches.at("/0/expected").asDouble()).isCloseTo(0.6 * 1 + 0.3 * 2 + 0.1 * 3, within(1e-12));
         assertThat(searches.at("/1/expected").asDouble()).as("all of them").isEqualTo(1.5);
         assertThat(ht.fine("compare", out)).contains("of equally many");
+        Path other = run("run-8", 1, 8, 6, 1);
+        Files.writeString(other.resolve("config.yaml"), "seed: 1\nnetwork: M2\nmatrices: {rate: 8}");
+        assertThat(ht.json("compare", out).path("searches"))
+                .as("of two networks")
+                .isEmpty();
     }
 
     @Test

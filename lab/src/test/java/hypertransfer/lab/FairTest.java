@@ -74,6 +74,27 @@ class FairTest {
         assertThat(out.resolve("report.html")).isNotEmptyFile();
     }
 
+    /** Of the first seed, whose runs are those that were given, the folder had only the fair ones. */
+    @Test
+    void theFolderHasAllSeeds() {
+        Path all = dir.resolve("all"), out = all.resolve("fair");
+        for (Path side : List.of(muon, adam)) {
+            ht.fine(
+                    "train",
+                    side,
+                    "--out",
+                    all.resolve(side.getFileName().toString().replace(".yaml", "")));
+        }
+        ht.fine("fair", all.resolve("muon"), all.resolve("adam"), "--seeds 2 --out", out);
+        for (JsonNode side : ht.json("compare", out).path("sides")) {
+            assertThat(side.path("seeds")).as(side.toString()).hasSize(2);
+        }
+        assertThat(ht.json("runs", all)).as("each once").hasSize(6);
+        assertThat(ht.json("compare", all).path("sides")).hasSize(3);
+        assertThat(ht.fine("fair", all.resolve("muon"), all.resolve("adam"), "--seeds 2 --out", out))
+                .doesNotContain("| loss");
+    }
+
     /** How far a side is from the leader, at its own rates or at the leader's. */
     private static double mean(JsonNode json, int part, String side) {
         for (JsonNode row : json.at("/parts/" + part + "/rows")) {
@@ -94,7 +115,8 @@ class FairTest {
         Files.writeString(file, Files.readString(file).replaceFirst("  policy: .*\n", "")); // a key that came later
         ht.fine("fair", run, dir.resolve("runs/adam"), "--out", out);
         assertThat(out.resolve("seed-1234/adam-fair")).isDirectory();
-        assertThat(out.resolve("seed-1234")).isDirectoryNotContaining("glob:**/{muon,adam}");
+        assertThat(out.resolve("seed-1234/adam")).isSymbolicLink();
+        assertThat(out.resolve("seed-1234/muon")).isSymbolicLink();
         assertThat(run).isDirectoryNotContaining("glob:**schedule*");
         assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
         Path named = Files.copy(adam, dir.resolve("adam-fair.yaml"));

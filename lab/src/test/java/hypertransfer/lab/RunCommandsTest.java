@@ -272,6 +272,21 @@ class RunCommandsTest {
         assertThat(run.resolve("metrics.jsonl.damaged")).isNotEmptyFile();
     }
 
+    /** The archives of docs/runs name no targets: a transfer was shown without its gap. */
+    @Test
+    void aTargetThatNobodyNamed() throws IOException {
+        Path twin = train("twin", "matrices.mode=hypertransfer");
+        train("other", "matrices.rate=0.01");
+        assertThat(new Run(twin).target()).isEmpty();
+        Path muon = train("run");
+        assertThat(new Run(twin).target().orElseThrow().directory()).isEqualTo(muon);
+        assertThat(new Run(muon).target()).isEmpty();
+        assertThat(ht.json("runs", dir).findValuesAsString("gap")).containsExactly("", "", "0.0");
+        Path ball = train("ball", "matrices.mode=hyperball"),
+                inverse = train("inverse", "matrices.mode=inverse-hypertransfer");
+        assertThat(new Run(inverse).target().orElseThrow().directory()).isEqualTo(ball);
+    }
+
     /** It left the line out without a word; MutationTest has the other commands that read logs. */
     @Test
     void aPredictionTellsOfADamagedLine() throws IOException {
@@ -285,7 +300,11 @@ class RunCommandsTest {
     @Test
     void aRunThatIsNotFinishedIsCompared() throws IOException {
         Path whole = train("whole", "steps=20"), fast = train("fast", "steps=20", "matrices.rate=0.2");
-        assertThat(ht.fine("compare", whole, fast)).contains("they compare rates, not optimizers");
+        assertThat(ht.fine("compare", whole, fast)).doesNotContain("-fold"); // of one optimizer
+        Path ball = train("ball", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball");
+        assertThat(ht.fine("compare", whole, ball)).contains("they compare rates, not optimizers");
+        Path wide = train("wide", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball", "model.width=32");
+        assertThat(ht.fine("compare", whole, wide)).doesNotContain("-fold"); // which 'ht fair' would refuse
         Path part = train("part", "steps=20");
         Path matrices = part.resolve("matrices.jsonl");
         Files.write(matrices, Files.readAllLines(matrices).subList(0, 3));

@@ -78,6 +78,14 @@ class SweepTest {
         assertThat(results().path(0).path("matrices.rate").asDouble()).isEqualTo(0.01);
     }
 
+    /** The best of what was trained was within the grid, because of a value that was not. */
+    @Test
+    void aValueThatIsLeftOutIsNoEnd() {
+        assertThat(ht.fine("sweep", file, "--grid rate=0.01,0.02,-1 --grid decay=0.1,-1 --out", to, Ht.TINY))
+                .contains("left out: matrices.rate=-1 matrices.decay=0.1: ")
+                .contains("the best lies on the edge of matrices.rate: extend the grid");
+    }
+
     /** Their runs were points of one sweep, and the longer ones the best. */
     @Test
     void anotherSweepIsNotMixedIn() {

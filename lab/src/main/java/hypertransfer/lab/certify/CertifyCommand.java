@@ -7,7 +7,6 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.file.Atomic;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -98,9 +97,8 @@ public final class CertifyCommand implements Callable<Integer> {
 
     private void write(Certificate certificate) {
         ObjectWriter writer = JsonOption.mapper().writerWithDefaultPrettyPrinter();
-        Map<Path, String> files = new LinkedHashMap<>();
-        files.put(Path.of(out + ".json"), writer.writeValueAsString(certificate) + "\n");
-        files.put(Path.of(out + ".txt"), certificate.page());
+        String line = writer.writeValueAsString(certificate) + "\n";
+        Map<Path, String> files = Map.of(Path.of(out + ".json"), line, Path.of(out + ".txt"), certificate.page());
         files.forEach((file, text) -> { // both before either; the same text was written by a command that was ended
             if (Files.exists(file)
                     && !Atomic.told("read", file, () -> Files.readString(file)).equals(text)) {

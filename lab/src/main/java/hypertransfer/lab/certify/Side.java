@@ -20,8 +20,7 @@ record Side(String letter, String place, Configuration configuration, Run run) {
 
     static Side read(String letter, Path place) {
         Run run = Files.isDirectory(place) ? new Run(place) : null;
-        Configuration c = run == null ? Experiment.configuration(place, List.of()) : run.configuration();
-        return new Side(letter, place.toString(), c, run);
+        return new Side(letter, place.toString(), Experiment.at(place, List.of()), run);
     }
 
     /** Whether a file is a log made elsewhere. */

@@ -40,7 +40,7 @@ public final class DemoCommand implements Callable<Integer> {
         String name = quick ? "demo-quick" : "demo";
         Path to = out.or(Path.of("out", name));
         int exit = Standings.train(
-                Experiment.read(name), Preset.DEMO, List.of(), ReproduceCommand.FIRST_SEED, 1, false, to, json);
+                name, Experiment.read(name), Preset.DEMO, List.of(), ReproduceCommand.FIRST_SEED, 1, false, to, json);
         if (exit == Exit.FINE && !json.only) {
             Width.folded(json.out()).print(Next.shown());
         }

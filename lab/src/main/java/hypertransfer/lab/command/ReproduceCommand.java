@@ -5,8 +5,6 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
-import hypertransfer.lab.experiment.Plan;
-import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
@@ -85,7 +83,6 @@ public final class ReproduceCommand implements Callable<Integer> {
                     + (FIRST_SEED + 1) + ", ...); leave it away, or take --seeds 1");
         }
         ConfigurationFile.check("--set", set.settings);
-        Configuration.in(name, () -> new Plan(experiment, preset, set.settings, to, to, json.words()).checked());
-        return Standings.train(experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
+        return Standings.train(name, experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
     }
 }

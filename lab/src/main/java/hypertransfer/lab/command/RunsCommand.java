@@ -37,9 +37,8 @@ public final class RunsCommand implements Runnable {
     private JsonOption json;
 
     /**
-     * A run.
+     * A run; what is not known is no number.
      *
-     * @param loss null, as all that follows, where there is none
      * @param peak the largest effective rate
      * @param endToPeak the last effective rate over the largest
      */
@@ -48,40 +47,35 @@ public final class RunsCommand implements Runnable {
             String state,
             Integer step,
             Integer steps,
-            Double loss,
-            Double validation,
-            Double peak,
-            Double mean,
-            Double endToPeak,
-            Double gap) {
-        private static String name(Run run) {
-            String path = run.directory().toString();
-            return path.isEmpty() ? "." : path; // the current directory's has no name
-        }
-
-        private static Double finite(Optional<Double> number) {
-            return number.filter(Double::isFinite).orElse(null);
-        }
-
+            double loss,
+            double validation,
+            double peak,
+            double mean,
+            double endToPeak,
+            double gap) {
         static Row of(Run run) {
+            String path = run.directory().toString(),
+                    name = path.isEmpty() ? "." : path; // the current directory's has none
+            double none = Double.NaN;
             try {
                 Optional<Line.Training> trained = run.metrics().last(Line.Training.class);
                 Optional<Line.Validation> validated = run.metrics().last(Line.Validation.class);
-                Optional<Turning> turning = trained.map(line -> Turning.of(run));
+                Turning turning = Turning.of(run);
                 return new Row(
-                        name(run),
+                        name,
                         run.status().state().label(),
                         trained.map(Line.Training::step).orElse(-1) + 1,
                         run.configuration().steps(),
-                        finite(trained.map(Line.Training::loss)),
-                        finite(validated.map(Line.Validation::loss)),
-                        finite(turning.map(Turning::peak)),
-                        finite(turning.map(Turning::mean)),
-                        finite(turning.map(Turning::finalToPeak)),
-                        finite(run.target()
-                                .map(target -> Gap.validation(run, target).orElse(Double.NaN))));
+                        trained.map(Line.Training::loss).orElse(none),
+                        validated.map(Line.Validation::loss).orElse(none),
+                        turning.peak(),
+                        turning.mean(),
+                        turning.finalToPeak(),
+                        run.target()
+                                .map(target -> Gap.validation(run, target).orElse(none))
+                                .orElse(none));
             } catch (Refusal | UncheckedIOException e) {
-                return new Row(name(run), "unreadable", null, null, null, null, null, null, null, null);
+                return new Row(name, "unreadable", null, null, none, none, none, none, none, none);
             }
         }
     }

@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.ToIntFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -97,11 +98,7 @@ public final class TrainCommand implements Callable<Integer> {
         if (ranks.size() == 1) {
             return;
         }
-        try {
-            Thread.sleep(TURN.multipliedBy(Math.min(LONGEST, ranks.rank())));
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        LockSupport.parkNanos(TURN.multipliedBy(Math.min(LONGEST, ranks.rank())).toNanos());
         Runtime.getRuntime().addShutdownHook(new Thread(() -> ranks.abort(code)));
     }
 
@@ -112,7 +109,7 @@ public final class TrainCommand implements Callable<Integer> {
 
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
-        if (directory && out.given()) {
+        if (directory && out.or(null) != null) {
             throw new Refusal(file + " is a directory; the run in it is continued there, so leave --out away");
         }
         Configuration c = Experiment.at(file, set.settings);

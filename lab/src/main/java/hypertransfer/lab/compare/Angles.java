@@ -1,10 +1,11 @@
 package hypertransfer.lab.compare;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.tensorboard.Events;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -61,7 +62,10 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
     public static void write(List<Angles> angles, Path run) {
         String text = JsonMapper.shared().writeValueAsString(angles);
         Path file = run.resolve(Run.ANGLES);
-        if (told(file, text)) {
+        if (Atomic.told(
+                "read",
+                file,
+                () -> Files.exists(file) && Files.readString(file, ISO_8859_1).equals(text))) {
             return;
         }
         try (Events events = new Events(run, Integer.MAX_VALUE)) { // earlier files stay whole
@@ -72,14 +76,6 @@ public record Angles(long step, double matrices, String matrix, double momenta, 
             events.flush();
         }
         Atomic.write(file, text);
-    }
-
-    private static boolean told(Path file, String text) {
-        try {
-            return Files.exists(file) && Files.readString(file).equals(text);
-        } catch (IOException e) {
-            return false;
-        }
     }
 
     /** The lines below {@code ht transfer}'s table. */

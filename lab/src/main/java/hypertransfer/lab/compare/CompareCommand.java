@@ -7,10 +7,14 @@ import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.Turning;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -28,11 +32,13 @@ import picocli.CommandLine.Parameters;
             "  ht compare out/exp1 --below 1.5",
             "  ht compare out/muon-hypertransfer out/muon --tensors --at 100",
             "",
-            "Of more than two runs, those that differ only in their seed are one side. With",
-            "two or more common seeds the mean difference has a 95 %% interval and p of a",
-            "paired t-test: how often noise would give such a difference. The first side is",
-            "the baseline; p of several tests is corrected by Holm's method. Rates are",
-            "effective: the angle by which a step turns a matrix, mean over matrices.",
+            "Of more than two runs, those that differ only in their seed are one side, which",
+            "the table has the mean of. Differences are over common seeds; with two or more",
+            "they have a 95 %% interval and p of a paired t-test: how often noise would give",
+            "such a difference. The first side is the baseline; p of several tests is",
+            "corrected by Holm's method. Rates are effective: the angle by which a step turns",
+            "a matrix, mean over matrices. Same time is only meaningful for runs that each",
+            "had the same machine or card to themselves.",
             "--below: by 0.004/sqrt(seeds) is the rule of modded-nanogpt's track 3, for a",
             "noise of 0.0013 between seeds at 124M; the interval takes the noise that is",
             "there. A schedule that ends later is not the one that ends at that step.",
@@ -40,7 +46,7 @@ import picocli.CommandLine.Parameters;
             "and the exit code is 1 if a loss differs."
         })
 public final class CompareCommand implements Callable<Integer> {
-    private static final double NOISE = 0.05, APART = 1.5;
+    private static final double NOISE = 0.05;
 
     @Parameters(paramLabel = "RUN", arity = "1..*", description = "Directories of runs, or with runs inside.")
     private List<Path> places;
@@ -115,12 +121,23 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same tokens", "%11.5f", Comparison.Side::sameTokens)
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
-        List<Comparison.Side> turning = c.sides().stream()
-                .filter(side -> side.mean() > 0 && side.finished())
-                .sorted(Comparator.comparing(Comparison.Side::mean))
-                .toList();
-        if (!turning.isEmpty()) {
-            warn(out, turning.getFirst(), turning.getLast());
+        Map<String, Comparison.Side> best = new HashMap<>(); // of each optimizer
+        for (Comparison.Side side : c.sides()) {
+            if (side.mean() > 0 && side.finished() && Comparison.oneTask(c.differing())) {
+                best.merge(side.optimizer(), side, (x, y) -> x.validation() <= y.validation() ? x : y);
+            }
+        }
+        if (!best.isEmpty()) {
+            var byRate = Comparator.comparing(Comparison.Side::mean);
+            Comparison.Side slow = Collections.min(best.values(), byRate),
+                    fast = Collections.max(best.values(), byRate);
+            double fold = fast.mean() / slow.mean();
+            if (fold >= Turning.APART) {
+                String sides = " (" + slow.name() + ", " + fast.name() + ")";
+                out.printf("these runs turn their matrices at rates that differ %.2g-fold%s: ", fold, sides);
+                out.println("they compare rates, not optimizers; train them at one with: ht fair "
+                        + Next.word(slow.run()) + " " + Next.word(fast.run()));
+            }
         }
         if (!c.searches().isEmpty()) {
             new Table<Comparison.Search>()
@@ -154,18 +171,6 @@ public final class CompareCommand implements Callable<Integer> {
                 out.printf("p = %.2g%s: ", ends.p(), holm);
                 out.println(ends.holm() < NOISE ? "more than noise" : "not told from noise");
             }
-        }
-    }
-
-    /** Where sides turn their matrices at rates so different that these, and not the optimizers, are compared. */
-    private static void warn(PrintWriter out, Comparison.Side slow, Comparison.Side fast) {
-        double fold = fast.mean() / slow.mean();
-        if (fold >= APART) {
-            out.printf(
-                    "these runs turn their matrices at rates that differ %.2g-fold (%s, %s): ",
-                    fold, slow.name(), fast.name());
-            out.println("they compare rates, not optimizers; train them at one with: ht fair " + Next.word(slow.run())
-                    + " " + Next.word(fast.run()));
         }
     }
 

@@ -48,6 +48,7 @@ record Comparison(
      * @param sameTokens the validation loss when the side with the fewest tokens had read its last, mean over seeds
      * @param sameTime the validation loss when the fastest side was done, by the seconds of steps, mean over seeds
      * @param below when it got below the loss that was asked for; null without one
+     * @param optimizer direction and mode
      * @param finished whether all its runs are; of others the mean rate is that of fewer steps
      */
     record Side(
@@ -63,6 +64,7 @@ record Comparison(
             double sameTokens,
             double sameTime,
             Below below,
+            @JsonIgnore String optimizer,
             @JsonIgnore boolean finished) {}
 
     /**
@@ -170,15 +172,15 @@ record Comparison(
             return mean(r -> last(r.curves.validations()));
         }
 
-        String directory() {
-            return runs.getFirst().run.directory().toString();
+        String optimizer() {
+            return settings.get("matrices.direction") + ", " + settings.get("matrices.mode");
         }
 
         Side summary(double tokens, double seconds, Double below) {
             var curves = runs.stream().map(r -> r.curves.validations()).toList();
             return new Side(
                     name,
-                    directory(),
+                    runs.getFirst().run.directory().toString(),
                     runs.stream().map(Read::seed).sorted().toList(),
                     validation(),
                     mean(r -> Collections.min(r.curves.validations().values())),
@@ -189,6 +191,7 @@ record Comparison(
                     mean(r -> r.within(Spent::tokens, tokens)),
                     mean(r -> r.within(Spent::seconds, seconds)),
                     below == null ? null : Below.of(below, curves),
+                    optimizer(),
                     runs.stream().allMatch(r -> r.run.status().state() == RunStatus.State.FINISHED));
         }
     }
@@ -238,7 +241,12 @@ record Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
-                searches(all));
+                oneTask(differing(all)) ? searches(all) : List.of());
+    }
+
+    /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
+    static boolean oneTask(Map<String, List<String>> differing) {
+        return differing.keySet().stream().noneMatch(key -> key.matches("network|steps|(model|data)\\..*"));
     }
 
     private static long seed(Run run, String text) {
@@ -274,7 +282,7 @@ record Comparison(
                     .orElseThrow();
         }
         if (all.stream().map(side -> side.name).distinct().count() < all.size()) {
-            all.forEach(side -> side.name = side.directory());
+            all.forEach(side -> side.name = side.runs.getFirst().run.directory().toString());
         }
     }
 
@@ -292,10 +300,13 @@ record Comparison(
     private static List<Search> searches(List<Alike> all) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
         for (Alike side : all) {
-            String optimizer = side.settings.get("matrices.direction") + ", " + side.settings.get("matrices.mode");
-            losses.computeIfAbsent(optimizer, none -> new ArrayList<>()).add(side.validation());
+            boolean own = side.optimizer().matches(".*, (base|hyperball)"); // others take another run's rates
+            if (own && side.settings.get("matrices.recorded").equals("null")) {
+                losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>())
+                        .add(side.validation());
+            }
         }
-        if (losses.size() < 2 || losses.size() == all.size()) {
+        if (losses.size() < 2 || losses.values().stream().allMatch(some -> some.size() == 1)) {
             return List.of();
         }
         int k = losses.values().stream().mapToInt(List::size).min().orElse(0);

@@ -81,7 +81,7 @@ public final class FairCommand implements Callable<Integer> {
         Path to = out.or(Path.of("out", "fair-" + String.join("-", sides.keySet())));
         Configuration first = sides.get(leader);
         return Standings.train(
-                experiment(first.preset()), first.preset(), List.of(), first.seed(), seeds, true, to, json);
+                "", experiment(first.preset()), first.preset(), List.of(), first.seed(), seeds, true, to, json);
     }
 
     /** The sides, the leader first, and each again at the leader's effective rates. */

@@ -13,6 +13,7 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.lab.terminal.Width;
+import hypertransfer.train.config.Configuration;
 import hypertransfer.train.log.Gap;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
@@ -105,9 +106,11 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     /**
      * Trains an experiment for each seed, one after the other, and shows it; returns the exit code.
      *
+     * @param name what stands before a refusal of its runs
      * @param apart whether each seed has a folder of its own
      */
     public static int train(
+            String name,
             Experiment experiment,
             Preset preset,
             List<String> given,
@@ -131,7 +134,8 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                 if (apart) {
                     settings.add("seed=" + seed);
                 }
-                plans.add(new Plan(experiment, preset, settings, directory, first, json.words()));
+                plans.add(Configuration.in(
+                        name, () -> new Plan(experiment, preset, settings, directory, first, json.words())));
                 if (!plans.getLast().run(interrupt)) {
                     json.words().print(Next.again(to));
                     return Exit.INTERRUPTED;

@@ -101,8 +101,6 @@ final class Curve {
                 .reduce(Stretch::and)
                 .orElseThrow();
         Double rest = end.taken > 0 && end.grown > 0 ? Math.sqrt(end.grown / end.taken) : null;
-        double implied = end.impliedDecay / end.rows;
-        Double decay = Double.isNaN(implied) ? null : (Double) implied;
         double ratio = peak == 0 ? 0 : lastEffective / peak;
         Fit fit = Fit.of(List.of(points()), horizon(), List.of(peakStep));
         return new Effective.Summary(
@@ -115,7 +113,7 @@ final class Curve {
                 lastEffective,
                 ratio,
                 rest,
-                decay,
+                end.impliedDecay / end.rows,
                 fit,
                 gaps,
                 firstGap);

@@ -26,7 +26,7 @@ public record Effective(
      * One matrix.
      *
      * @param restNorm where its norm would come to rest, from the last tenth of the log; null where decay is unknown or 0
-     * @param impliedDecay rate * decay / effective over the last tenth: what a Hyperball's projection would amount to
+     * @param impliedDecay rate * decay / effective over the last tenth: what a Hyperball's projection would amount to, or NaN
      * @param hyperball the Hyperball schedule that does the same; null where all rates are zero
      * @param gaps places where steps are missing, and the step before the first, -1 if there is none
      */
@@ -40,7 +40,7 @@ public record Effective(
             double endEffective,
             double endToPeak,
             Double restNorm,
-            Double impliedDecay,
+            double impliedDecay,
             Fit hyperball,
             long gaps,
             long firstGap) {}

@@ -103,7 +103,7 @@ public record Launch(
     }
 
     private boolean train(RunLock held, Configuration c, Interrupt stop, Set<String> changed) {
-        Optional<Run> target = held.run().target(c);
+        Optional<Run> target = held.run().named(c.target());
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
                     + ", is not there: no gap is shown");
@@ -174,8 +174,8 @@ public record Launch(
         if (before.matrices().weights().master() == Representation.Master.AUTO) { // begun before exact was the default
             stays.addAll(inherited(before, asked));
         }
-        Optional<Run> target = new Run(directory).target();
-        if (asked.target() != null && target.isPresent() && same(target.get().directory(), directory, asked.target())) {
+        Optional<Path> target = target(directory, asked);
+        if (target.isPresent() && target.equals(target(directory, before))) {
             stays.add(ConfigurationFile.text("target", before.target()));
         }
         String schedule = before.matrices().recorded(), other = asked.matrices().recorded();
@@ -199,13 +199,13 @@ public record Launch(
 
     /** Whether a file is the same in another place; one that is gone by its name, and a checkpoint knows its numbers. */
     private static boolean sameFile(Path before, Path now) {
-        try {
-            return Files.exists(before)
-                    ? Files.exists(now) && Files.mismatch(before, now) == -1
-                    : now.endsWith(before.getFileName());
-        } catch (IOException e) {
-            throw new Refusal("cannot compare " + before + " and " + now + ": " + Atomic.reason(e), e);
-        }
+        return Files.exists(before)
+                ? Files.exists(now) && Atomic.told("compare", before, () -> Files.mismatch(before, now)) == -1
+                : now.endsWith(before.getFileName());
+    }
+
+    private static Optional<Path> target(Path run, Configuration c) {
+        return new Run(run).named(c.target()).map(other -> Atomic.told("find", run, other.directory()::toRealPath));
     }
 
     /** How an older run shows matrices to its network, where what is asked for leaves that to the defaults of today. */
@@ -216,17 +216,6 @@ public record Launch(
                 .filter(key -> today.get(key).equals(now.get(key)))
                 .map(key -> key + "=" + old.get(key))
                 .toList();
-    }
-
-    /** Whether a target is that directory, seen from the run's own or from here. */
-    private static boolean same(Path target, Path run, String asked) {
-        return Stream.of(run.resolve(asked), Path.of(asked)).anyMatch(path -> {
-            try {
-                return Files.isSameFile(target, path);
-            } catch (IOException e) { // it is not there
-                return false;
-            }
-        });
     }
 
     /** What is remembered of the program and the machine. */

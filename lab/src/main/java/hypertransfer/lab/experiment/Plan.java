@@ -16,6 +16,7 @@ import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.run.Checkpoints;
 import hypertransfer.train.run.RecordedRates;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -65,6 +66,9 @@ public record Plan(
                             + ", which has a grid of it; change the grid in the experiment's file");
                 }
             }
+            if (needs(point.run).findAny().isEmpty()) { // what cannot be trained is told before anything is
+                configuration(point);
+            }
         }
     }
 
@@ -102,16 +106,6 @@ public record Plan(
                 run, folder, values.entrySet().stream().map(Object::toString).toList(), grid);
     }
 
-    /** Says what cannot be trained before anything is. */
-    public Plan checked() {
-        points.forEach((run, all) -> {
-            if (needs(run).findAny().isEmpty()) {
-                all.forEach(this::configuration);
-            }
-        });
-        return this;
-    }
-
     /**
      * Trains every run; returns whether all are finished, or it was interrupted. Several processes may do so on one
      * directory.
@@ -128,7 +122,6 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        checked();
         if (points.values().stream().allMatch(all -> all.size() == 1)) {
             return train(points.keySet(), stop);
         }
@@ -166,6 +159,7 @@ public record Plan(
             Configuration c = resume ? Launch.resumable(path, asked) : asked;
             if (over(run, path)) {
                 out.println(which + ": finished before");
+                link(directory.resolve(trials.get(path).folder), path);
                 lighten(path);
                 return true;
             }
@@ -189,6 +183,16 @@ public record Plan(
             }
             out.println(diverged.getMessage()); // which is a result
             return true;
+        }
+    }
+
+    /** A run that lies elsewhere has a link here, by which it is found among the others. */
+    private void link(Path own, Path run) {
+        try {
+            Path here = Files.createDirectories(directory).toRealPath();
+            Files.createSymbolicLink(own, here.relativize(run.toRealPath()));
+        } catch (IOException | UnsupportedOperationException e) {
+            // it lies here, or there is a link, or the file system has none
         }
     }
 

@@ -6,9 +6,9 @@ import hypertransfer.train.log.RunLock;
 import java.io.PrintWriter;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /**
@@ -16,7 +16,7 @@ import java.util.function.Predicate;
  * run by holding it, and the system releases what a killed process held, so its run goes to the next who looks.
  */
 public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
-    private static final Duration PAUSE = Duration.ofMillis(300);
+    private static final long PAUSE = 300_000_000; // nanoseconds
     private static final int TURNS = 100;
 
     /**
@@ -57,7 +57,7 @@ public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
                     out.flush();
                     told = true;
                 }
-                pause();
+                LockSupport.parkNanos(PAUSE);
             }
         }
         return true;
@@ -73,17 +73,8 @@ public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
                 if (left == 0 || !(e.getCause() instanceof OverlappingFileLockException)) {
                     throw e;
                 }
-                pause();
+                LockSupport.parkNanos(PAUSE);
             }
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(PAUSE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new Refusal("interrupted while waiting for another process", e);
         }
     }
 }

@@ -202,7 +202,7 @@ public final class Sweep {
                         ? String.format("best %.5f with %s", best.validation, text(best.values, " "))
                         : "no best: every point diverged; lower the rates");
         String edges = grid.keySet().stream()
-                .filter(key -> any && ends(grid.get(key).stream(), best.values.get(key)))
+                .filter(key -> any && ends(ranked.stream().map(r -> r.values.get(key)), best.values.get(key)))
                 .collect(Collectors.joining(" and "));
         if (!edges.isEmpty()) { // it may not be the best there is
             words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
@@ -217,7 +217,7 @@ public final class Sweep {
     /** Whether a value is the smallest or the largest of several numbers above zero. */
     static boolean ends(Stream<String> values, String value) {
         try {
-            var all = values.mapToDouble(Double::parseDouble).summaryStatistics();
+            var all = values.distinct().mapToDouble(Double::parseDouble).summaryStatistics();
             double at = Double.parseDouble(value);
             return all.getCount() > 1 && all.getMin() > 0 && (at == all.getMin() || at == all.getMax());
         } catch (NumberFormatException e) { // words have no order

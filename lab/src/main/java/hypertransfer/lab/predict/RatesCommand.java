@@ -155,6 +155,7 @@ public final class RatesCommand implements Runnable {
         length.removeIf(setting -> !horizon.containsKey(setting.split("=")[0]) || setting.matches("matrices.*rate=.*"));
         next.addAll(length); // without what was asked for, and the rates, which are the pair's
         next.addAll(changes);
+        next.addAll(tuned.target() == null ? List.of() : List.of("target=null")); // at other rates it follows nothing
         for (List<Part> parts : alike) {
             parts.forEach(part -> rows.add(part.row()));
             Translation.Pair best = pair(parts);

@@ -1,9 +1,10 @@
 package hypertransfer.lab.report;
 
-import java.io.IOException;
+import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Turning;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
@@ -27,10 +28,10 @@ final class Page {
     private static final String D3 =
             "/META-INF/resources/webjars/d3/7.9.0/dist/d3.min.js"; // a WebJar on the class path
 
-    /** For the mean of 2, 3, ... values: how many standard errors to each side its 95% interval has. */
-    private static final String STUDENT = IntStream.rangeClosed(1, 30)
+    /** Student: for the mean of 2, 3, ... values, how many standard errors to each side its 95% interval has. */
+    private static final String KNOWN = IntStream.rangeClosed(1, 30)
             .mapToObj(freedom -> Double.toString(TDistribution.of(freedom).inverseSurvivalProbability(0.025)))
-            .collect(Collectors.joining(",", "[", "]"));
+            .collect(Collectors.joining(",", "{\"apart\":" + Turning.APART + ",\"student\":[", "],"));
 
     private Page() {}
 
@@ -69,7 +70,7 @@ final class Page {
                 .replace("{{style}}", style)
                 .replace("{{networks}}", resource("networks.svg"))
                 .replace("{{script}}", script)
-                .replace("{{data}}", "{\"student\":" + STUDENT + "," + data.replace("<", "\\u003c") + "}");
+                .replace("{{data}}", KNOWN + data.replace("<", "\\u003c") + "}");
     }
 
     private static String script(String names) {
@@ -99,13 +100,10 @@ final class Page {
     }
 
     private static String resource(String name) {
-        try (InputStream in = Page.class.getResourceAsStream(name)) {
-            if (in == null) {
-                throw new IllegalStateException("the resource " + name + " is not in the jar");
+        return Atomic.told("read", Path.of(name), () -> {
+            try (InputStream in = Page.class.getResourceAsStream(name)) {
+                return new String(in.readAllBytes(), StandardCharsets.UTF_8);
             }
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        });
     }
 }

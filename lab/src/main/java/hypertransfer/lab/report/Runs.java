@@ -1,8 +1,7 @@
 package hypertransfer.lab.report;
 
-import hypertransfer.core.Refusal;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -51,10 +50,6 @@ final class Runs {
     }
 
     static Path real(Path path) {
-        try {
-            return path.toRealPath();
-        } catch (IOException e) {
-            throw new Refusal(path + " cannot be read (" + e.getMessage() + ")", e);
-        }
+        return Atomic.told("read", path, path::toRealPath);
     }
 }

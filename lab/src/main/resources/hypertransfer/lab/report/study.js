@@ -111,10 +111,11 @@ function apart(side, other) {
   return pairs.length ? interval(pairs.map(([a, b]) => summary(a).validation - summary(b).validation)) : { n: 0, mean: valueOf(side, 'validation') - valueOf(other, 'validation') };
 }
 
-/** The side with the lowest last validation loss of those that took all their steps. */
+/** The sides with the lowest last validation loss, as it is shown, of those that took all their steps. */
 function best() {
   const done = sides().filter(side => finished(side) && side.runs.every(run => finite(summary(run).validation)));
-  return done.length > 1 ? d3.least(done, side => valueOf(side, 'validation')) : undefined;
+  const lowest = d3.min(done, side => valueOf(side, 'validation'));
+  return done.length > 1 ? done.filter(side => show(valueOf(side, 'validation')) === show(lowest)) : [];
 }
 
 /** One line for each side that is shown: of several seeds their mean, between the lowest and the highest. */

@@ -7,12 +7,12 @@ const number = (key, value, format, mark, more = '') => html`<td class="number${
 
 /** The columns of the first table; those in which no side has a value, or all the same engine, are left out. */
 function summaryColumns() {
-  const winner = best(), engines = new Set(runs().map(run => run.engine));
+  const winners = best(), engines = new Set(runs().map(run => run.engine));
   const sizes = swept().map(({ key }) => ({
     key, head: short(key), title: key, of: ({ lead }) => Number(lead.config[key]),
     cell: ({ lead }) => html`<td class="number" data-key="${key}" title="${lead.config[key]}">${plain(lead.config[key])}</td>`,
   }));
-  const value = (key, head, title, format, more = () => '') => ({ key, head, title, of: side => valueOf(side, key), cell: side => number(key, valueOf(side, key), format, key === 'validation' && side === winner, more(side)) });
+  const value = (key, head, title, format, more = () => '') => ({ key, head, title, of: side => valueOf(side, key), cell: side => number(key, valueOf(side, key), format, key === 'validation' && winners.includes(side), more(side)) });
   const spread = side => {
     const { half } = interval(side.runs.map(run => summary(run).validation).filter(finite));
     return half === undefined ? '' : html`<small title="${TERMS['±']}">± ${gap(half)}</small>`;
@@ -38,7 +38,7 @@ function summaryColumns() {
 
 function runCell({ lead, label, runs }) {
   const target = follows(lead);
-  const note = lead.config.target && lead.config.target !== 'null' ? html`<small>${target ? 'follows ' + target.label : 'its target is not on this page'}</small>` : '';
+  const note = target || (lead.config.target ?? 'null') !== 'null' ? html`<small>${target ? 'follows ' + target.label : 'its target is not on this page'}</small>` : '';
   return html`<th scope="row" title="${runs.map(run => run.name).join(', ')}"><span class="named">${swatch(lead)}<span>${label}</span></span>${note}</th>`;
 }
 

@@ -1,7 +1,5 @@
 // The page's own words: its title, what it found, what speaks against it, and what its terms mean.
 
-/** Sides whose effective rates are further apart than this compare rates. */
-const FOLD = 1.5;
 const rate = v => (!finite(v) ? '–' : v > 0 && v < 1e-3 ? scientific(v, 3) : d3.format('.3r')(v));
 const signedEnds = ({ mean, half }) => `${signed(mean - half)} to ${signed(mean + half)}`;
 
@@ -71,17 +69,17 @@ function rates() {
   return `Effective rates: peak ${ends('peak')}, mean ${ends('mean')}, final-to-peak ${ends('finalToPeak')}.`;
 }
 
-/** Speaks up where optimizers are compared that turn their matrices at very different rates; of a run that is not finished they are of other steps. */
+/** Speaks up where optimizers, each in its best run, turn their matrices at very different rates; of a run that is not finished they are of other steps. */
 function warning() {
   const { facets, rows } = model.study, known = moved().filter(finished), groups = rows.length ? rows.map(row => known.filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [known];
-  const folds = groups.filter(group => new Set(group.map(side => optimizer(side.lead))).size > 1).flatMap(group => ['peak', 'mean'].map(key => {
-    const [slow, fast] = d3.extent(group, side => valueOf(side, key)).map(v => group.find(side => valueOf(side, key) === v));
-    return { key, slow, fast, fold: valueOf(fast, key) / valueOf(slow, key) };
-  }));
-  const worst = d3.greatest(folds, ({ fold }) => fold);
-  if (!(worst?.fold > FOLD) || model.standings) return ''; // which has them at one schedule, too
-  const { key, slow, fast, fold } = worst;
-  const ends = `${key} effective rate ${rate(valueOf(slow, key))} of ${slow.label}, ${rate(valueOf(fast, key))} of ${fast.label}`;
+  const task = ({ lead: { config } }) => Object.entries(config).filter(([key]) => /^(network|steps|(model|data)\..*)$/.test(key)).join(); // “ht fair” refuses others
+  const folds = groups.filter(group => new Set(group.map(task)).size === 1).map(group => {
+    const best = d3.rollups(group, same => d3.least(same, side => valueOf(side, 'validation')), side => optimizer(side.lead)).map(([, side]) => side);
+    const mean = side => valueOf(side, 'mean'), slow = d3.least(best, mean), fast = d3.greatest(best, mean);
+    return { slow, fast, fold: mean(fast) / mean(slow), ends: `mean effective rate ${rate(mean(slow))} of ${slow.label}, ${rate(mean(fast))} of ${fast.label}` };
+  });
+  const { slow, fast, fold, ends } = d3.greatest(folds, ({ fold }) => fold) ?? {};
+  if (!(fold >= data.apart) || model.standings) return ''; // which has them at one schedule, too
   return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at one.`;
 }
 

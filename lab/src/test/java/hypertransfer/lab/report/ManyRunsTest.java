@@ -2,6 +2,7 @@ package hypertransfer.lab.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.Ht;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -136,7 +137,7 @@ class ManyRunsTest {
         assertThat(browser.text("#table tr[data-run$=lion] [data-key=validation]"))
                 .contains("★", "±");
         assertThat(browser.text("#warning"))
-                .contains("These runs turn their matrices at rates that differ 8")
+                .contains("These runs turn their matrices at rates that differ 7.4-fold")
                 .contains("they compare rates, not optimizers. “ht fair " + where("seed-1/sgd") + " "
                         + where("seed-1/lion") + "” trains them at one.");
         List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
@@ -222,6 +223,34 @@ class ManyRunsTest {
         }
     }
 
+    /** The page compared peak rates, too, and 'ht compare' any two runs: now both compare mean rates of two optimizers. */
+    @Test
+    void oneRuleForRatesThatAreApart() throws Exception {
+        Path falls = run("falls", "matrices.mode=hyperball", "matrices.rate=0.04").directory;
+        SyntheticRun worse =
+                run("worse", "matrices.mode=hyperball", "matrices.rate=0.2"); // not the best of its optimizer
+        lower(worse, -1);
+        for (double rate : new double[] {0.025, 0.08}) { // less than the other's peak, and near its mean
+            Path stays = run(
+                            "stays",
+                            "matrices.direction=adam",
+                            "matrices.mode=hyperball",
+                            "matrices.schedule=constant",
+                            "matrices.rate=" + rate)
+                    .directory;
+            open();
+            assertThat(browser.text("#warning").contains("-fold (mean effective rate "))
+                    .isEqualTo(rate == 0.08);
+            close();
+            browser = null;
+            assertThat(new Ht().fine("compare", falls, stays, worse.directory).contains("-fold"))
+                    .isEqualTo(rate == 0.08);
+        }
+        run("longer", "steps=60"); // which 'ht fair' would refuse
+        open();
+        assertThat(browser.text("#warning")).isEmpty();
+    }
+
     /** Its rates so far were held against all of another's, and 'ht fair' recommended. */
     @Test
     void aRunThatIsNotFinishedIsNoReasonForAWarning() throws Exception {
@@ -236,17 +265,18 @@ class ManyRunsTest {
         assertThat(browser.text("#claim")).containsPattern("muonh peak [^;]* so far\\.$");
     }
 
-    /** "ends lowest; next the other, 0 above it". */
+    /** "ends lowest; next the other, 0 above it"; one of the two had the star. */
     @Test
     void runsThatEndLevelAreNamedTogether() throws Exception {
         lower(run("muon"), 1);
-        lower(run("twin", "matrices.mode=hypertransfer"), 1);
+        lower(run("twin", "matrices.mode=fair"), 1);
         run("long", "steps=60");
         open();
         assertThat(browser.text("#claim"))
                 .startsWith("muon and twin end lowest, at ")
                 .contains(
                         "; next long, 1.00000 above them; the runs are up to 1.00000 apart (these runs have 30 to 60 steps).");
+        browser.has(2, "#table .best");
     }
 
     /** The mean over three seeds was held against the one seed of the other. */
@@ -255,7 +285,7 @@ class ManyRunsTest {
         for (int seed = 1; seed <= 3; seed++) {
             lower(run("muon-seed" + seed, "seed=" + seed), -0.1 * seed);
         }
-        lower(run("twin", "seed=1", "matrices.mode=hypertransfer"), 0.15);
+        lower(run("twin", "seed=1", "matrices.mode=fair"), 0.15);
         open();
         assertThat(browser.text("#claim")).startsWith("muon (3 seeds) ends 0.25000 above twin at their common seed.");
     }
@@ -362,7 +392,7 @@ class ManyRunsTest {
                 .as("one optimizer, one colour")
                 .isEqualTo(1);
         assertThat(browser.text("#warning"))
-                .contains("differ 2-fold", "ht fair " + where("zero/muonh") + " " + where("zero/muon"));
+                .contains("differ 1.9-fold", "ht fair " + where("zero/muonh") + " " + where("zero/muon"));
     }
 
     private List<Double> values(String selector) throws Exception {

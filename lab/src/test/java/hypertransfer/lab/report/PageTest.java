@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -556,8 +557,8 @@ class PageTest {
 
     @Test
     void theTableSortsFiltersAndMarksTheBest() throws Exception {
-        browser.has(1, "#table .best");
-        double best = numbers("#table .best").getFirst();
+        browser.has(2, "#table .best"); // muonh and its transfer, level to the digits there
+        double best = Collections.min(numbers("#table .best"));
         click("#table [data-sort=validation]");
         List<Double> up = numbers("#table [data-key=validation]");
         assertThat(up).isSorted().first().isEqualTo(best);

@@ -23,6 +23,7 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class ConfigurationFile {
     private static final YAMLMapper YAML =
             Strict.strict(YAMLMapper.builder()).addModule(new Words()).build();
+    private static final Map<String, String> DEFAULTS = settings(of());
 
     private ConfigurationFile() {}
 
@@ -90,7 +91,7 @@ public final class ConfigurationFile {
 
     /** The same of a file of any version: keys that came later have their defaults, and keys that are gone are left out. */
     public static Map<String, String> settings(Path file) {
-        Map<String, String> settings = settings(of());
+        Map<String, String> settings = new LinkedHashMap<>(DEFAULTS);
         settings.putAll(flat(keys(file.toString(), tree(file))));
         settings.keySet().removeIf(ConfigurationFile::gone);
         return settings;

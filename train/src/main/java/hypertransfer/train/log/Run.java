@@ -1,10 +1,13 @@
 package hypertransfer.train.log;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.RunStatus.State;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -70,7 +73,7 @@ public record Run(Path directory) {
         return Files.isRegularFile(directory.resolve(CONFIGURATION));
     }
 
-    /** The run itself where the place is one, else the runs below it, in the order of their names. */
+    /** The run itself where the place is one, else the runs below it, in the order of their names; a link to one of them is none. */
     public static List<Run> under(Path place, Consumer<String> passedOver) {
         if (!Files.isDirectory(place)) {
             throw new Refusal(
@@ -78,8 +81,15 @@ public record Run(Path directory) {
         }
         List<Run> found = new ArrayList<>();
         collect(place, DEPTH, found, passedOver);
+        found.removeIf(
+                run -> Files.isSymbolicLink(run.directory) && found.stream().anyMatch(run::linksTo));
         found.sort(Comparator.comparing(Run::directory));
         return found;
+    }
+
+    private boolean linksTo(Run other) {
+        return !Files.isSymbolicLink(other.directory)
+                && Atomic.told("read", directory, () -> Files.isSameFile(directory, other.directory));
     }
 
     private static void collect(Path place, int depth, List<Run> found, Consumer<String> passedOver) {
@@ -164,21 +174,33 @@ public record Run(Path directory) {
         return Long.parseLong(name.substring(5, name.indexOf('.')));
     }
 
-    /** The run that this one follows, where its configuration names one that is there. */
+    /** The run that this one follows: the one that its configuration names, or one beside it that differs in the mode only. */
     public Optional<Run> target() {
-        return named(settings().getOrDefault("target", "null"));
+        return named(settings().getOrDefault("target", "null")).or(this::untransferred);
     }
 
-    /** The same, of a configuration that was read before. */
-    public Optional<Run> target(Configuration c) {
-        return named(String.valueOf(c.target()));
+    private Optional<Run> untransferred() {
+        String own = text(), plain = own.replaceFirst("(?m)^(  mode: .)hypertransfer(-plus)?", "$1base");
+        String wanted = plain.replaceFirst("(?m)^(  mode: .)inverse-hypertransfer(-plus)?", "$1hyperball");
+        Path place = directory.toAbsolutePath().normalize();
+        File[] beside = wanted.equals(own) ? null : place.getParent().toFile().listFiles();
+        return Stream.of(beside == null ? new File[0] : beside) // null where it is not ours to list
+                .map(file -> new Run(file.toPath()))
+                .filter(run -> run.file(CONFIGURATION).toFile().length() == wanted.length())
+                .filter(run -> run.text().equals(wanted))
+                .min(Comparator.comparing(Run::directory));
     }
 
-    /** Another run, by its path from this one's directory, or from where the program was started. */
+    /** The configuration with a character per byte, so that nothing is damaged text. */
+    private String text() {
+        return Atomic.told("read", file(CONFIGURATION), () -> Files.readString(file(CONFIGURATION), ISO_8859_1));
+    }
+
+    /** Another run, by its path from this one's directory, or from where the program was started; null names none. */
     public Optional<Run> named(String place) {
         try {
-            Path path = Path.of(place);
-            return place.equals("null") || path.getFileName() == null
+            Path path = Path.of(String.valueOf(place));
+            return path.toString().equals("null") || path.getFileName() == null
                     ? Optional.empty()
                     : Stream.of(
                                     directory.resolve(path),

@@ -9,6 +9,9 @@ import java.util.Arrays;
  * NaN until there is a line.
  */
 public final class Turning {
+    /** Optimizers whose best runs have mean effective rates that differ so many times compare rates. */
+    public static final double APART = 1.5;
+
     private final double[] peaks;
     private final double[] last;
     private int first;

@@ -79,7 +79,7 @@ public final class Trainer {
                 Session session = agreed(feed, resume)) {
             origin = Origin.of(c, session, feed);
             Invariance.warning(c, session.optimizer().matrices()).ifPresent(watcher::warned);
-            directory.target(c).flatMap(this::apart).ifPresent(watcher::warned);
+            directory.named(c.target()).flatMap(this::apart).ifPresent(watcher::warned);
             session.engine().remark().ifPresent(watcher::warned);
             begin(session, resume, changed);
             return train(feed, session, stop);

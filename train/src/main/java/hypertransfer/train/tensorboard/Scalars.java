@@ -31,7 +31,7 @@ public final class Scalars implements AutoCloseable {
             kinds.computeIfAbsent(matrices.get(k).whole().kind().path(), none -> new ArrayList<>())
                     .add(k);
         }
-        target = new TargetLosses(run.target(c));
+        target = new TargetLosses(run.named(c.target()));
     }
 
     public void add(Line line) {

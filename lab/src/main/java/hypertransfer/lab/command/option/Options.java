@@ -110,10 +110,6 @@ public final class Options {
                 description = "Where the results go (default: a directory in out/ with the name of the input).")
         private Path path;
 
-        public boolean given() {
-            return path != null;
-        }
-
         /** What was asked for, or the fallback. */
         public Path or(Path fallback) {
             return path == null ? fallback : checked(path);
