@@ -18,6 +18,7 @@ COMMON: Dict[str, Any] = dict(
 BOOKKEEPING = {"params", "param_names", "initial_lr"}  # torch's own
 OLD = {"decay": "weight_decay", "target_decay": "target_weight_decay"}
 OF_TORCH = {"foreach", "fused", "capturable", "differentiable", "amsgrad"}
+FIXED = ("mode", "gradient", "direction", "view", "master_dtype")  # what the state of a parameter is made for
 OPTIONS = {name for d in DIRECTIONS.values() for name in d.options}
 
 
@@ -78,6 +79,19 @@ def refuse(name: str, direction: Any) -> None:
     raise Refusal(f"option '{name}' is not one of direction {_called(direction)}; {takes}")
 
 
+def form(group: Dict[str, Any]) -> Dict[str, Optional[str]]:
+    """The options of FIXED as a state dict can hold them."""
+    return {name: None if group.get(name) is None else _called(group[name]) for name in FIXED}
+
+
+def same(name: str, began: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
+    """Refuses an option of FIXED that was changed after the parameter's first step."""
+    for option in FIXED if began != now else ():
+        if began[option] != now[option]:
+            raise Refusal(f"{name} has taken steps with {option} {began[option]!r}, and its group has {now[option]!r} now, for"
+                          f" which its state is wrong: set {option} back, or make a new optimizer")
+
+
 def _decay(made: Dict[str, Any]) -> None:
     mode = made["mode"]
     decays = mode != "hyperball"
@@ -118,7 +132,8 @@ def _option(name: str, value: Any) -> None:
 
 
 def _called(direction: Any) -> str:
-    return getattr(direction, "__name__", str(direction))
+    """Its name, which is the same in another process: that of an object is its class's."""
+    return getattr(direction, "__name__", type(direction).__name__) if callable(direction) else str(direction)
 
 
 def number(name: str, value: Any, low: float, high: float, tensor: bool = False) -> None:

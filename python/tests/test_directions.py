@@ -192,6 +192,39 @@ def test_a_wrapped_optimizer_of_parameters_with_few_digits_keeps_its_direction(d
         assert wrapped.readings["parameter 0"].u == pytest.approx(ours.readings["parameter 0"].u, rel=1e-3)
 
 
+def test_a_wrapped_optimizer_is_read_with_its_masters_digits():
+    """Float32 shows 1e-4 of the direction at this rate; where masters are float64, so is what the optimizer computes."""
+    errors = []
+    for master in (None, torch.float64):
+        a, b = nn.Parameter(randn(8, 6).float()), nn.Parameter(randn(8, 6).float().double())
+        make = lambda: ht.wrap(torch.optim.AdamW([a], lr=1e-4, betas=(0.9, 0.95), eps=1e-10), master_dtype=master)  # noqa: E731
+        wrapped, ours = make(), ht.HyperTransfer([ht.adamh([b], lr=1e-4)])
+        for t in range(6):
+            if t == 3:
+                saved, wrapped = wrapped.state_dict(), make()
+                wrapped.load_state_dict(saved)
+            g = randn(8, 6, seed=t).float()
+            a.grad, b.grad = g, g.double()
+            wrapped.step(), ours.step()
+            assert a.grad is g and a.dtype == torch.float32
+        errors.append(abs(wrapped.readings["parameter 0"].u / ours.readings["parameter 0"].u - 1))
+    assert errors[1] < 1e-11 < 1e-7 < errors[0] < 1e-3
+
+
+@pytest.mark.parametrize("dtype, master", [(torch.bfloat16, None), (torch.float32, torch.float64)])
+def test_an_optimizer_that_has_taken_steps_is_wrapped_with_its_momenta(dtype, master):
+    w = nn.Parameter(randn(4, 6).to(dtype))
+    inner = torch.optim.AdamW([w], lr=1e-2)
+    for t in range(2):
+        w.grad = randn(4, 6, seed=t).to(dtype)
+        inner.step()
+    moments = inner.state[w]["exp_avg"].clone()
+    wrapped = ht.wrap(inner, master_dtype=master)
+    assert wrapped.param_groups[0] is inner.param_groups[0] and torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
+    wrapped.step()
+    assert inner.state[w]["step"] == 3 and not torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
+
+
 def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
     w = nn.Parameter(randn(4, 6))
     with pytest.raises(ht.Refusal, match="option 'momentum' belongs to the wrapped optimizer; give it to SGD"):
