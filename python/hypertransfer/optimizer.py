@@ -100,11 +100,14 @@ class HyperTransfer(torch.optim.Optimizer):
         count = sum(len(group["params"]) for group in self.param_groups)
         for i, p in enumerate(made["params"]):
             check(known.get(p, f"parameter {count + i}"), p, made)
-        for name in ("momentum", "betas"):  # schedulers look here for what they may cycle: it must be in every group
-            self.defaults.pop(name, None)
-            if all(name in group for group in [*self.param_groups, made]):
-                self.defaults[name] = made[name]
+        own = set(made)
         super().add_param_group(made)
+        for name in ("momentum", "betas"):  # schedulers look in `defaults` for what they may cycle: all groups must have it
+            if name not in own:
+                made.pop(name, None)
+            self.defaults.pop(name, None)
+            if all(name in group for group in self.param_groups):
+                self.defaults[name] = made[name]
         self._names = known
 
     def name(self, p: Tensor) -> str:
@@ -151,6 +154,7 @@ class HyperTransfer(torch.optim.Optimizer):
     # ------------------------------------------------------------------------------------------- the pieces of a step
 
     def _rule(self, group: Dict[str, Any]) -> Transfer:
+        settings.check(group)
         return transfer(group["mode"], group["weight_decay"], group["target_weight_decay"], group["gradient"])
 
     def _whole(self, group: Dict[str, Any]) -> bool:
@@ -165,13 +169,16 @@ class HyperTransfer(torch.optim.Optimizer):
         parts: List[Part] = []
         number = -1
         for group in self.param_groups:
-            rule, view, whole, form = self._rule(group), View.parse(group["view"]), self._whole(group), settings.form(group)
+            form = settings.form(group)
+            for p in group["params"]:
+                if self.state.get(p, {}).get("form", form) != form:
+                    settings.changed(self.name(p), self.state[p]["form"], form)
+            rule, view, whole = self._rule(group), View.parse(group["view"]), self._whole(group)
             for p in group["params"]:
                 number += 1
                 if p.grad is None:
                     continue
                 name = self._names.get(p) or f"parameter {number}"
-                settings.same(name, self.state[p].get("form", form), form)
                 if p.grad.is_sparse or p.grad.is_complex():
                     raise Refusal(f"{name} has a {'sparse' if p.grad.is_sparse else 'complex'} gradient; only dense, real"
                                   " gradients can be used: set sparse=False on its embedding, or leave it to another"

@@ -73,6 +73,7 @@ class Wrapped(HyperTransfer):
         param_group.update({name: made[name] for name in names})
         torch.optim.Optimizer.add_param_group(self, param_group)
         self.param_groups[-1] = param_group
+        self._names.update(zip(param_group["params"], param_group.get("param_names") or ()))  # since PyTorch 2.6
 
     @staticmethod
     def _none(*_: Any) -> None:

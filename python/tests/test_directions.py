@@ -1,5 +1,7 @@
 """Views, directions of one's own, wrapped optimizers, and Newton-Schulz in batches."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -223,6 +225,19 @@ def test_an_optimizer_that_has_taken_steps_is_wrapped_with_its_momenta(dtype, ma
     assert wrapped.param_groups[0] is inner.param_groups[0] and torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
     wrapped.step()
     assert inner.state[w]["step"] == 3 and not torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
+
+
+def test_the_names_of_a_wrapped_optimizers_parameters_are_used():
+    w = nn.Parameter(randn(4, 6))
+    inner = INNER["adamw"]([w])
+    inner.param_groups[0]["param_names"] = ["blocks.0.fc"]  # as PyTorch has it since 2.6, where it is given names
+    wrapped = ht.wrap(inner)
+    w.grad = randn(4, 6, seed=1)
+    wrapped.step()
+    assert list(wrapped.taken) == ["blocks.0.fc"] and wrapped.state_dict()["param_groups"][0]["param_names"] == ["blocks.0.fc"]
+    wrapped.load_state_dict(copy.deepcopy(wrapped.state_dict()))
+    wrapped.step()
+    assert wrapped.name(w) == "blocks.0.fc"
 
 
 def test_wrap_refuses_what_is_the_wrapped_optimizers_own():

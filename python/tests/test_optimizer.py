@@ -289,6 +289,23 @@ def test_a_refused_first_step_leaves_no_state():
     assert not any(run.optimizer.state.values())
 
 
+@pytest.mark.parametrize("option, value, message", [
+    ("momentum", 1.5, "momentum is 1.5"), ("nesterov", "yes", "nesterov is 'yes'"), ("shape_factor", "talk", "did you mean 'tall'"),
+    ("ns_steps", -1, "ns_steps is -1"), ("maximize", 1, "maximize is 1"), ("weight_decay", 0.1, "keeps norms fixed without one"),
+    ("target_weight_decay", 0.1, "only mode 'decay-transfer'")])
+def test_an_option_set_later_is_checked_as_one_given_first(option, value, message):
+    run = Small(**options("hyperball"))
+    run.step(0)
+    before, state = run.snapshot()
+    run.loss(1)
+    kept = run.optimizer.param_groups[0][option]
+    run.optimizer.param_groups[0][option] = value
+    with pytest.raises(ht.Refusal, match=message):
+        run.optimizer.step()
+    run.optimizer.param_groups[0][option] = kept
+    assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
+
+
 @pytest.mark.parametrize("lr, message", [(-1.0, "learning rate is -1.0"), (20.0, "is 1 or more"), (float("nan"), "rate is nan")])
 def test_a_rate_set_later_is_checked_before_anything_changes(lr, message):
     run = Small(**options("base"))
@@ -382,7 +399,8 @@ def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message
         ht.HyperTransfer([("w", w)], **{"lr": 0.1, **given})
 
 
-@pytest.mark.parametrize("shape, fix", [((3,), "give it to adamw"), ((3, 4, 5), "view='stack'"), ((8, 3, 2, 2), "flatten=True")])
+@pytest.mark.parametrize("shape, fix", [
+    ((3,), "give it to adamw"), ((3, 4, 5), "view='stack'"), ((8, 3, 2, 2), "flatten=True"), ((0, 4), "needs matrices: leave it out")])
 def test_shapes_that_are_no_matrices(shape, fix):
     for direction in MATRICES:
         with pytest.raises(ht.Refusal) as refusal:
