@@ -32,6 +32,7 @@ from .views import View, part_name
 
 # a step computes with Python's floats between two waits for the device: torch.compile of a whole loop leaves it as it is
 _EAGER: Callable = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)
+_LARGEST_SQUARE = 1e38  # of a gradient's norm; a third of float32's largest number
 
 
 class HyperTransfer(torch.optim.Optimizer):
@@ -99,7 +100,14 @@ class HyperTransfer(torch.optim.Optimizer):
         count = sum(len(group["params"]) for group in self.param_groups)
         for i, p in enumerate(made["params"]):
             check(known.get(p, f"parameter {count + i}"), p, made)
+        own = set(made)
         super().add_param_group(made)
+        for name in ("momentum", "betas"):  # schedulers look in `defaults` for what they may cycle: all groups must have it
+            if name not in own:
+                made.pop(name, None)
+            self.defaults.pop(name, None)
+            if all(name in group for group in self.param_groups):
+                self.defaults[name] = made[name]
         self._names = known
 
     def name(self, p: Tensor) -> str:
@@ -146,6 +154,7 @@ class HyperTransfer(torch.optim.Optimizer):
     # ------------------------------------------------------------------------------------------- the pieces of a step
 
     def _rule(self, group: Dict[str, Any]) -> Transfer:
+        settings.check(group)
         return transfer(group["mode"], group["weight_decay"], group["target_weight_decay"], group["gradient"])
 
     def _whole(self, group: Dict[str, Any]) -> bool:
@@ -160,6 +169,10 @@ class HyperTransfer(torch.optim.Optimizer):
         parts: List[Part] = []
         number = -1
         for group in self.param_groups:
+            form = settings.form(group)
+            for p in group["params"]:
+                if self.state.get(p, {}).get("form", form) != form:
+                    settings.changed(self.name(p), self.state[p]["form"], form)
             rule, view, whole = self._rule(group), View.parse(group["view"]), self._whole(group)
             for p in group["params"]:
                 number += 1
@@ -184,11 +197,10 @@ class HyperTransfer(torch.optim.Optimizer):
         sums = tensors.table([
             [tensors.square(shards.piece(part.g, part.p) if part.whole else part.g) for part in parts],
             [tensors.square(part.w, part.exact) for part in parts]])
-        total = 0.0
-        for part, (g, w) in zip(parts, shards.summed(sums, [part.p for part in parts]).tolist()):
+        total, rows = 0.0, shards.summed(sums, [part.p for part in parts]).tolist()
+        for part, (g, w) in zip(parts, rows):
             if not math.isfinite(g):
-                raise Diverged(f"{part.name} of shape {tuple(part.p.shape)} has a gradient that is not finite; the step was"
-                               " not taken and nothing has changed: lower the learning rate, or skip this batch")
+                raise self._diverged(part, "that is not finite")
             part.norm = math.sqrt(w) if w >= 0 else w
             states = self._states(part.p)
             if states:
@@ -207,6 +219,14 @@ class HyperTransfer(torch.optim.Optimizer):
         if 0 < self.clip_norm < math.sqrt(total):
             for part in parts:
                 part.scale *= self.clip_norm / math.sqrt(total)
+        for part, (g, _) in zip(parts, rows):  # Adam's mean square would be infinite, and its direction zero from then on
+            if part.g.dtype != torch.float64 and g * part.scale**2 > _LARGEST_SQUARE:
+                raise self._diverged(part, f"of norm {math.sqrt(g) * part.scale:.3g}, whose square float32 cannot hold")
+
+    @staticmethod
+    def _diverged(part: Part, gradient: str) -> Diverged:
+        return Diverged(f"{part.name} of shape {tuple(part.p.shape)} has a gradient {gradient}; the step was not taken and"
+                        " nothing has changed: lower the learning rate, or skip this batch")
 
     def _directions(self, parts: List[Part]) -> None:
         """Gives every part its direction."""
@@ -274,7 +294,7 @@ class HyperTransfer(torch.optim.Optimizer):
             self.taken[part.name], self.readings[part.name] = step, reading
             state = self.state[part.p]
             if part.k == 0:
-                state.update(step=step.next.step, R=[], norm=[], target_norm=[])
+                state.update(step=step.next.step, form=settings.form(part.group), R=[], norm=[], target_norm=[])
             for name in ("R", "norm", "target_norm"):
                 state[name].append(getattr(step.next, name))
 
@@ -294,17 +314,17 @@ class HyperTransfer(torch.optim.Optimizer):
             group["param_names"] = [self._names.get(p) for p in own["params"]]
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Continues from a saved state; mode, direction and view must be those it was saved with."""
+        """Continues from a saved state; the options of settings.FIXED must be those it was saved with."""
         groups = self.param_groups
         everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
                 raise Refusal(f"group {i} was saved by another optimizer, without a mode; start this one without its state")
-            for name in ("mode", "direction", "view", "gradient"):
-                mine = settings._called(own[name]) if name == "direction" and name in own else own.get(name)
-                if name in saved and saved[name] != mine:
-                    raise Refusal(f"group {i} was saved with {name} {saved[name]!r} and has {mine!r}; give the optimizer the"
-                                  " options it was saved with")
+            mine, theirs = settings.form(own), settings.form(saved)
+            for name in settings.FIXED:
+                if name in saved and theirs[name] != mine[name]:
+                    raise Refusal(f"group {i} was saved with {name} {theirs[name]!r} and has {mine[name]!r}; give the optimizer"
+                                  " the options it was saved with")
             names = saved.get("param_names") or [None] * len(own["params"])
             for k, (p, name, number) in enumerate(zip(own["params"], names, saved["params"])):
                 mine = self._names.get(p)  # a name that nothing was saved as has changed, as with DDP's `module.`

@@ -62,8 +62,8 @@ def check(name: str, p: Tensor, group: Dict[str, Any]) -> None:
     view, direction = View.parse(group["view"]), group["direction"]
     shape = tuple(p.shape)
     view.parts(name, shape)
-    if not callable(direction) and DIRECTIONS[direction].matrices and len(view.shape(shape)) != 2:
-        fix = ("give it to adamw" if p.ndim < 2
+    if not callable(direction) and DIRECTIONS[direction].matrices and (len(view.shape(shape)) != 2 or not p.numel()):
+        fix = ("leave it out" if not p.numel() else "give it to adamw" if p.ndim < 2
                else "flatten=True makes it a matrix (a convolution), view='stack' several (experts)")
         raise Refusal(f"{name} has the shape {shape}, and {direction} needs matrices: {fix}")
     if shards.sharded(p) and not view.plain:

@@ -18,6 +18,7 @@ COMMON: Dict[str, Any] = dict(
 BOOKKEEPING = {"params", "param_names", "initial_lr"}  # torch's own
 OLD = {"decay": "weight_decay", "target_decay": "target_weight_decay"}
 OF_TORCH = {"foreach", "fused", "capturable", "differentiable", "amsgrad"}
+FIXED = ("mode", "gradient", "direction", "view", "master_dtype")  # what the state of a parameter is made for
 OPTIONS = {name for d in DIRECTIONS.values() for name in d.options}
 
 
@@ -46,17 +47,14 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     given = known({k: v for k, v in group.items() if v is not None or k == "params"})
     made = {**COMMON, **defaults, **given}
     choice("mode", made["mode"], MODES)
-    if made["gradient"] is not None:
-        choice("gradient", made["gradient"], GRADIENT_RULES)
     if made["lr"] is None:
         raise Refusal("a group has no lr; give one: a learning rate where the target is Base, an angle in radians where"
                       " it is a Hyperball")
     number("lr", made["lr"], 0, math.inf, tensor=True)
-    _decay(made)
-    View.parse(made["view"])
-    number("zero_radius", made["zero_radius"], 0, math.inf)
-    boolean("maximize", made["maximize"])
-    _dtype("master_dtype", made["master_dtype"])
+    if made["weight_decay"] is None:
+        made["weight_decay"] = 0.0 if made["mode"] == "hyperball" else 0.1
+    if made["target_weight_decay"] is None and made["mode"] != "decay-transfer":
+        made["target_weight_decay"] = 0.0
     own: Dict[str, Any] = {}
     if not callable(made["direction"]):
         choice("direction", made["direction"], DIRECTIONS)
@@ -66,10 +64,25 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
             refuse(name, made["direction"])
     for name in OPTIONS - set(own):
         made.pop(name, None)
-    for name, value in own.items():
-        made.setdefault(name, value)
-        _option(name, made[name])
+    made = {**own, **made}
+    check(made)
     return made
+
+
+def check(group: Dict[str, Any]) -> None:
+    """Refuses values that no step can use, also where they were set later; a rate is checked with the step itself."""
+    choice("mode", group["mode"], MODES)
+    if group["gradient"] is not None:
+        choice("gradient", group["gradient"], GRADIENT_RULES)
+    _decay(group)
+    View.parse(group["view"])
+    number("zero_radius", group["zero_radius"], 0, math.inf)
+    boolean("maximize", group["maximize"])
+    _dtype("master_dtype", group["master_dtype"])
+    if not callable(group["direction"]):
+        choice("direction", group["direction"], DIRECTIONS)
+        for name in DIRECTIONS[group["direction"]].options:
+            _option(name, group[name])
 
 
 def refuse(name: str, direction: Any) -> None:
@@ -78,22 +91,31 @@ def refuse(name: str, direction: Any) -> None:
     raise Refusal(f"option '{name}' is not one of direction {_called(direction)}; {takes}")
 
 
-def _decay(made: Dict[str, Any]) -> None:
-    mode = made["mode"]
-    decays = mode != "hyperball"
-    if made["weight_decay"] and not decays:
-        raise Refusal(f"weight_decay is {made['weight_decay']!r}, and mode 'hyperball' keeps norms fixed without one; leave"
-                      " it out (weight_decay=0)")
-    if made["target_weight_decay"] is not None and mode != "decay-transfer":
-        raise Refusal(f"target_weight_decay is {made['target_weight_decay']!r}, and only mode 'decay-transfer' has two"
-                      f" weight decays; leave it out for mode {mode!r}")
-    if mode == "decay-transfer" and made["target_weight_decay"] is None:
+def form(group: Dict[str, Any]) -> Dict[str, Optional[str]]:
+    """The options of FIXED as a state dict can hold them."""
+    return {name: None if group.get(name) is None else _called(group[name]) for name in FIXED}
+
+
+def changed(name: str, began: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
+    """Refuses an option of FIXED that was changed after the parameter's first step."""
+    option = next(option for option in FIXED if began[option] != now[option])
+    raise Refusal(f"{name} has taken steps with {option} {began[option]!r}, and its group has {now[option]!r} now, for which its"
+                  f" state is wrong: set {option} back, or make a new optimizer")
+
+
+def _decay(group: Dict[str, Any]) -> None:
+    mode, decay, other = group["mode"], group["weight_decay"], group["target_weight_decay"]
+    if decay and mode == "hyperball":
+        raise Refusal(f"weight_decay is {decay!r}, and mode 'hyperball' keeps norms fixed without one; leave it out"
+                      " (weight_decay=0)")
+    if other and mode != "decay-transfer":
+        raise Refusal(f"target_weight_decay is {other!r}, and only mode 'decay-transfer' has two weight decays; leave it out"
+                      f" for mode {mode!r}")
+    if other is None:
         raise Refusal("mode 'decay-transfer' has two weight decays; give target_weight_decay, that of the run it follows")
-    for name in ("weight_decay", "target_weight_decay"):
-        if made[name] is None:
-            made[name] = 0.1 if decays and name == "weight_decay" else 0.0
-        number(name, made[name], 0, math.inf)
-    transfer(mode, made["weight_decay"], made["target_weight_decay"], made["gradient"])
+    number("weight_decay", decay, 0, math.inf)
+    number("target_weight_decay", other, 0, math.inf)
+    transfer(mode, decay, other, group["gradient"])
 
 
 def _option(name: str, value: Any) -> None:
@@ -118,7 +140,8 @@ def _option(name: str, value: Any) -> None:
 
 
 def _called(direction: Any) -> str:
-    return getattr(direction, "__name__", str(direction))
+    """Its name, which is the same in another process: that of an object is its class's."""
+    return getattr(direction, "__name__", type(direction).__name__) if callable(direction) else str(direction)
 
 
 def number(name: str, value: Any, low: float, high: float, tensor: bool = False) -> None:

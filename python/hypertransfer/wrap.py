@@ -5,13 +5,16 @@
 At each step the wrapped optimizer takes its own step, without weight decay; u is what it changed, over its rate. Then
 the weights go back and move by u in the space and mode asked for. Its momenta are its own, its groups are shared: a
 scheduler of either one sets the rate, which is read as the target reads it.
+
+A change of weights has their last digit as its error, so that u has eps |w| / (lr |u|): of float32 weights near 1, AdamW's
+has 3e-4 at lr=1e-4. With master_dtype=torch.float64 the wrapped optimizer computes, and remembers, in float64: then 1e-12.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional, Union
 
 import torch
 from torch import Tensor
@@ -56,6 +59,8 @@ class Wrapped(HyperTransfer):
             for group in inner.param_groups:
                 group["lr"] = lr
         torch.optim.Optimizer.__init__(self, inner.param_groups, dict(inner.defaults))
+        if inner.state:
+            self._load(inner.state_dict())
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         """Adds a group to the wrapped optimizer, which completes it, and takes it from there."""
@@ -68,6 +73,7 @@ class Wrapped(HyperTransfer):
         param_group.update({name: made[name] for name in names})
         torch.optim.Optimizer.add_param_group(self, param_group)
         self.param_groups[-1] = param_group
+        self._names.update(zip(param_group["params"], param_group.get("param_names") or ()))  # since PyTorch 2.6
 
     @staticmethod
     def _none(*_: Any) -> None:
@@ -83,24 +89,25 @@ class Wrapped(HyperTransfer):
     def _whole(self, group: Dict[str, Any]) -> bool:
         return False
 
-    @staticmethod
     @contextlib.contextmanager
-    def _wide(parameters: Iterable[Tensor]) -> Iterator[None]:
-        """Parameters of few digits are float32 meanwhile: they would round away most of what the optimizer changes."""
-        low = [(p, p.data, p.grad) for p in parameters if p.dtype in tensors.LOW]
+    def _wide(self) -> Iterator[None]:
+        """Parameters have their masters' digits meanwhile, at least float32's: few would round away what the optimizer changes."""
+        every = [(p, p.data, p.grad, torch.promote_types(torch.float32, torch.promote_types(p.dtype, group["master_dtype"] or p.dtype)))
+                 for group in self.param_groups for p in group["params"]]
+        low = [item for item in every if item[3] != item[0].dtype]
         try:
-            for p, w, g in low:
-                p.grad, p.data = None, w.float()
-                p.grad = None if g is None else g.float()
+            for p, w, g, dtype in low:
+                p.grad, p.data = None, w.to(dtype)
+                p.grad = None if g is None else g.to(dtype)
             yield
         finally:
-            for p, w, g in low:
+            for p, w, g, _ in low:
                 p.grad, p.data = None, w
                 p.grad = g
 
     def _directions(self, parts: List[Part]) -> None:
         parameters = list({id(part.p): part.p for part in parts}.values())
-        with self._wide(parameters):
+        with self._wide():
             changes = self._changes(parts, parameters)
         for part in parts:
             part.u = part.view.place(changes[id(part.p)], part.k)
@@ -154,7 +161,10 @@ class Wrapped(HyperTransfer):
             raise Refusal("this state has no 'inner': it is not of a wrapped optimizer; load it into the one it was saved from")
         inner = state_dict["inner"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "inner"})
-        with self._wide(p for group in self.inner.param_groups for p in group["params"]):  # momenta keep their digits
+        self._load(inner)
+
+    def _load(self, inner: Dict[str, Any]) -> None:
+        with self._wide():  # momenta have the digits of what they meet
             self.inner.load_state_dict(inner)
         self.param_groups = list(self.inner.param_groups)  # a list of our own: both add groups to theirs
 

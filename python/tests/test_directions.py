@@ -1,5 +1,7 @@
 """Views, directions of one's own, wrapped optimizers, and Newton-Schulz in batches."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -190,6 +192,52 @@ def test_a_wrapped_optimizer_of_parameters_with_few_digits_keeps_its_direction(d
         assert a.grad is g and a.dtype == dtype
         assert torch.allclose(wrapped.carrier(a), ours.carrier(b), rtol=0, atol=1e-6)
         assert wrapped.readings["parameter 0"].u == pytest.approx(ours.readings["parameter 0"].u, rel=1e-3)
+
+
+def test_a_wrapped_optimizer_is_read_with_its_masters_digits():
+    """Float32 shows 1e-4 of the direction at this rate; where masters are float64, so is what the optimizer computes."""
+    errors = []
+    for master in (None, torch.float64):
+        a, b = nn.Parameter(randn(8, 6).float()), nn.Parameter(randn(8, 6).float().double())
+        make = lambda: ht.wrap(torch.optim.AdamW([a], lr=1e-4, betas=(0.9, 0.95), eps=1e-10), master_dtype=master)  # noqa: E731
+        wrapped, ours = make(), ht.HyperTransfer([ht.adamh([b], lr=1e-4)])
+        for t in range(6):
+            if t == 3:
+                saved, wrapped = wrapped.state_dict(), make()
+                wrapped.load_state_dict(saved)
+            g = randn(8, 6, seed=t).float()
+            a.grad, b.grad = g, g.double()
+            wrapped.step(), ours.step()
+            assert a.grad is g and a.dtype == torch.float32
+        errors.append(abs(wrapped.readings["parameter 0"].u / ours.readings["parameter 0"].u - 1))
+    assert errors[1] < 1e-11 < 1e-7 < errors[0] < 1e-3
+
+
+@pytest.mark.parametrize("dtype, master", [(torch.bfloat16, None), (torch.float32, torch.float64)])
+def test_an_optimizer_that_has_taken_steps_is_wrapped_with_its_momenta(dtype, master):
+    w = nn.Parameter(randn(4, 6).to(dtype))
+    inner = torch.optim.AdamW([w], lr=1e-2)
+    for t in range(2):
+        w.grad = randn(4, 6, seed=t).to(dtype)
+        inner.step()
+    moments = inner.state[w]["exp_avg"].clone()
+    wrapped = ht.wrap(inner, master_dtype=master)
+    assert wrapped.param_groups[0] is inner.param_groups[0] and torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
+    wrapped.step()
+    assert inner.state[w]["step"] == 3 and not torch.equal(inner.state[w]["exp_avg"].to(dtype), moments)
+
+
+def test_the_names_of_a_wrapped_optimizers_parameters_are_used():
+    w = nn.Parameter(randn(4, 6))
+    inner = INNER["adamw"]([w])
+    inner.param_groups[0]["param_names"] = ["blocks.0.fc"]  # as PyTorch has it since 2.6, where it is given names
+    wrapped = ht.wrap(inner)
+    w.grad = randn(4, 6, seed=1)
+    wrapped.step()
+    assert list(wrapped.taken) == ["blocks.0.fc"] and wrapped.state_dict()["param_groups"][0]["param_names"] == ["blocks.0.fc"]
+    wrapped.load_state_dict(copy.deepcopy(wrapped.state_dict()))
+    wrapped.step()
+    assert wrapped.name(w) == "blocks.0.fc"
 
 
 def test_wrap_refuses_what_is_the_wrapped_optimizers_own():

@@ -145,7 +145,8 @@ def test_low_precision_parameters_move():
 def test_another_mode_or_direction_is_not_loaded():
     saved = Small(**options("hyperball"))
     saved.step(0)
-    for other in (options("base"), options("hyperball", direction="adam"), options("hyperball", view="rows:5")):
+    for other in (options("base"), options("hyperball", direction="adam"), options("hyperball", view="rows:5"),
+                  options("hyperball", master_dtype=torch.float64)):
         with pytest.raises(ht.Refusal, match="group 0 was saved with"):
             Small(**other).optimizer.load_state_dict(saved.optimizer.state_dict())
     with pytest.raises(ht.Refusal, match="group 0 was saved by another optimizer"):
@@ -234,12 +235,75 @@ def test_a_gradient_that_is_not_finite_changes_nothing(mode, bad):
         assert torch.equal(run.w, clean.w)
 
 
+@pytest.mark.parametrize("direction", ["adam", "soap", "muon", "wrapped"])
+def test_a_gradient_whose_square_is_infinite_is_refused_and_a_clipped_one_is_not(direction):
+    """Adam's mean square would be infinite, its direction zero for ever, and nobody would say so."""
+    def made(**more):
+        run = Small(torch.float32, **({} if direction == "wrapped" else dict(direction=direction)), **options("base"), **more)
+        if direction == "wrapped":
+            run.optimizer = ht.wrap(torch.optim.AdamW([run.w], lr=0.05), mode="base", **more)
+        run.step(0)
+        run.loss(1)
+        run.w.grad *= 1e21
+        return run
+
+    run, clipped = made(), made(clip_norm=1.0)
+    before, state = run.snapshot()
+    with pytest.raises(ht.Diverged, match=r"of shape \(5, 7\) has a gradient of norm \d\.\d+e\+2\d, whose square float32 cannot hold"):
+        run.optimizer.step()
+    assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
+    clipped.optimizer.step()
+    assert next(iter(clipped.optimizer.taken.values())).effective > 1e-3
+
+
+CHANGES = [("mode", "hyperball"), ("gradient", "at-radius"), ("view", "rows:5"), ("master_dtype", None)]
+
+
+@pytest.mark.parametrize("option, other, wrapped", [
+    ("direction", "adam", False), *((*change, wrapped) for change in CHANGES for wrapped in (False, True))])
+def test_what_the_state_is_made_for_cannot_be_changed_after_the_first_step(option, other, wrapped):
+    given = dict(mode="hypertransfer-plus", master_dtype=torch.float64)
+    run = Small(torch.float32, lr=0.05, **given)
+    if wrapped:
+        run.optimizer = ht.wrap(torch.optim.AdamW([run.w], lr=0.05), **given)
+    kept = run.optimizer.param_groups[0].get(option)
+    run.step(0)
+    run.optimizer.load_state_dict(copy.deepcopy(run.optimizer.state_dict()))
+    group = run.optimizer.param_groups[0]
+    before, state = run.snapshot()
+    run.loss(1)
+    group[option] = other
+    with pytest.raises(ht.Refusal, match=f"has taken steps with {option} .*, and its group has .* set {option} back, or make a new opt"):
+        run.optimizer.step()
+    group[option] = kept
+    assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
+    run.optimizer.step()
+    assert not torch.equal(run.w, before)
+
+
 def test_a_refused_first_step_leaves_no_state():
     run = Small(**options("hyperball"))
     run.w.grad = torch.full_like(run.w, float("nan"))
     with pytest.raises(ht.Diverged):
         run.optimizer.step()
     assert not any(run.optimizer.state.values())
+
+
+@pytest.mark.parametrize("option, value, message", [
+    ("momentum", 1.5, "momentum is 1.5"), ("nesterov", "yes", "nesterov is 'yes'"), ("shape_factor", "talk", "did you mean 'tall'"),
+    ("ns_steps", -1, "ns_steps is -1"), ("maximize", 1, "maximize is 1"), ("weight_decay", 0.1, "keeps norms fixed without one"),
+    ("target_weight_decay", 0.1, "only mode 'decay-transfer'")])
+def test_an_option_set_later_is_checked_as_one_given_first(option, value, message):
+    run = Small(**options("hyperball"))
+    run.step(0)
+    before, state = run.snapshot()
+    run.loss(1)
+    kept = run.optimizer.param_groups[0][option]
+    run.optimizer.param_groups[0][option] = value
+    with pytest.raises(ht.Refusal, match=message):
+        run.optimizer.step()
+    run.optimizer.param_groups[0][option] = kept
+    assert torch.equal(run.w, before) and same(run.optimizer.state_dict(), state)
 
 
 @pytest.mark.parametrize("lr, message", [(-1.0, "learning rate is -1.0"), (20.0, "is 1 or more"), (float("nan"), "rate is nan")])
@@ -335,7 +399,8 @@ def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message
         ht.HyperTransfer([("w", w)], **{"lr": 0.1, **given})
 
 
-@pytest.mark.parametrize("shape, fix", [((3,), "give it to adamw"), ((3, 4, 5), "view='stack'"), ((8, 3, 2, 2), "flatten=True")])
+@pytest.mark.parametrize("shape, fix", [
+    ((3,), "give it to adamw"), ((3, 4, 5), "view='stack'"), ((8, 3, 2, 2), "flatten=True"), ((0, 4), "needs matrices: leave it out")])
 def test_shapes_that_are_no_matrices(shape, fix):
     for direction in MATRICES:
         with pytest.raises(ht.Refusal) as refusal:
@@ -389,10 +454,42 @@ def test_closures_schedulers_and_named_parameters():
         assert loss.requires_grad
         assert run.optimizer.taken["w"].effective == pytest.approx(0.05 / (t + 1))
         scheduler.step()
-    once = torch.optim.lr_scheduler.OneCycleLR(Small(direction="adam", lr=0.1).optimizer, max_lr=0.1, total_steps=5,
-                                               cycle_momentum=False)
-    once.optimizer.step()
-    once.step()
+
+
+def test_a_scheduler_cycles_momentum_where_all_groups_have_one():
+    w, more = nn.Parameter(torch.eye(3)), [nn.Parameter(torch.eye(3)) for _ in range(2)]
+    cycle = lambda o, **more: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=4, pct_start=0.5, **more)  # noqa: E731
+    for optimizer, name in ((ht.HyperTransfer([w], lr=0.1), "momentum"), (ht.HyperTransfer([w], lr=0.1, direction="adam"), "betas"),
+                            (ht.wrap(torch.optim.AdamW([w])), "betas")):
+        optimizer.add_param_group({"params": more[:1]})
+        scheduler, seen = cycle(optimizer, base_momentum=0.5, max_momentum=0.75), []
+        for _ in range(3):
+            w.grad = torch.eye(3)
+            optimizer.step()
+            seen.append([group[name] if name == "momentum" else group[name][0] for group in optimizer.param_groups])
+            scheduler.step()
+        assert seen[0] == [0.75, 0.75] and min(seen) == [0.5, 0.5]
+    mixed = ht.HyperTransfer([w], lr=0.1)
+    mixed.add_param_group(ht.adamw(more, lr=0.1))
+    assert "momentum" not in mixed.param_groups[1] and "betas" not in mixed.param_groups[0]
+    with pytest.raises(ValueError, match="cycle_momentum"):  # torch's own: it knows one of both words
+        cycle(mixed)
+    cycle(mixed, cycle_momentum=False)
+
+
+def test_a_direction_that_is_an_object_is_known_by_its_class():
+    class Own:
+        def __call__(self, g, memory, group):
+            return g
+
+    run = Small(lr=0.1, direction=Own())
+    run.step(0)
+    twin = copy.deepcopy(run.optimizer)
+    twin.param_groups[0]["params"][0].grad = run.w.grad.clone()
+    twin.step()
+    again = Small(lr=0.1, direction=Own())
+    again.optimizer.load_state_dict(run.optimizer.state_dict())
+    assert again.optimizer.state[again.w]["step"] == 1
 
 
 def test_a_rate_may_be_a_tensor():

@@ -2,6 +2,7 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.train.file.Folder;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,15 +29,60 @@ public final class Child implements AutoCloseable {
 
     /** The command line with its arguments, as the launcher starts it. */
     public static List<String> java(Object... args) {
-        String classes = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
-                .map(entry -> Path.of(entry).toAbsolutePath().toString())
-                .collect(Collectors.joining(File.pathSeparator));
+        return command(Archive.OPTION, args);
+    }
+
+    private static List<String> command(String archive, Object... args) {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         String options = "@" + Path.of("../bin/jvm.options").toAbsolutePath();
         // They live for seconds, which the better compiler would take.
-        Stream<Object> command =
-                Stream.of(java, options, "-XX:TieredStopAtLevel=1", "-cp", classes, "hypertransfer.lab.Main");
+        Stream<Object> command = Stream.of(
+                java,
+                options,
+                "-XX:TieredStopAtLevel=1",
+                archive,
+                "-Xlog:cds*=off,aot*=off",
+                "-cp",
+                Archive.CLASSES,
+                "hypertransfer.lab.Main");
         return Stream.concat(command, Stream.of(args)).map(Object::toString).toList();
+    }
+
+    /** What a short run loads, made once, as the launcher has it: without it a process takes a third longer. */
+    private static final class Archive {
+        private static final Path FOLDER = Path.of("target/child").toAbsolutePath();
+        static final String CLASSES, OPTION;
+
+        static {
+            try {
+                Folder.delete(Files.createDirectories(FOLDER));
+                Files.createDirectories(FOLDER);
+                CLASSES = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                        .map(entry -> jar(Path.of(entry).toAbsolutePath()))
+                        .collect(Collectors.joining(File.pathSeparator));
+                List<Object> run =
+                        new ArrayList<>(List.of("train", "../runs/muon.yaml", "--out", FOLDER.resolve("run")));
+                run.addAll(Ht.TINY);
+                String file = "=" + FOLDER.resolve("ht.jsa");
+                output(command("-XX:ArchiveClassesAtExit" + file, run.toArray()).toArray(String[]::new));
+                OPTION = "-XX:SharedArchiveFile" + file;
+            } catch (IOException | InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        /** A folder of classes as a jar: an archive knows no folders. */
+        private static String jar(Path entry) {
+            if (!Files.isDirectory(entry)) {
+                return entry.toString();
+            }
+            Path module = entry.getParent().getParent().getFileName();
+            String jar = FOLDER + "/" + module + "-" + entry.getFileName() + ".jar";
+            ToolProvider tool = ToolProvider.findFirst("jar").orElseThrow();
+            assertThat(tool.run(System.out, System.err, "-c0f", jar, "-C", entry.toString(), "."))
+                    .isZero();
+            return jar;
+        }
     }
 
     static Child start(List<String> args) throws Exception {

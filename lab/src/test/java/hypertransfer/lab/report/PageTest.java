@@ -387,17 +387,17 @@ class PageTest {
                 .doesNotContainNull();
         boolean found = false;
         for (String name : runs.keySet()) { // one of them has its point there
+            List<Double> angles = angles(name), own = values(name, "loss");
             for (int step = 0; step < STEPS; step++) {
-                found |= Math.abs(angle(name, step) - shown) < 6e-5
-                        && losses.contains(values(name, "loss").get(step));
+                found |= Math.abs(angles.get(step) - shown) < 6e-5 && losses.contains(own.get(step));
             }
         }
         assertThat(found).isTrue();
         browser.set("axis", "step");
     }
 
-    /** The accumulated angle before each step that was logged, and a line between them. */
-    private static double angle(String run, int step) {
+    /** The accumulated angle before each step: that of those that were logged, and a line between them. */
+    private static List<Double> angles(String run) {
         Run files = new Run(runs.get(run).directory);
         Turning turning = new Turning(files.provenance().matrices().size());
         var before = new TreeMap<Integer, Double>();
@@ -405,9 +405,13 @@ class PageTest {
             turning.add(line);
             before.put(line.step(), turning.angleBefore());
         });
-        Map.Entry<Integer, Double> low = before.floorEntry(step), high = before.ceilingEntry(step);
-        double part = low.equals(high) ? 0 : (step - low.getKey()) / (double) (high.getKey() - low.getKey());
-        return low.getValue() + part * (high.getValue() - low.getValue());
+        List<Double> angles = new ArrayList<>();
+        for (int step = 0; step < STEPS; step++) {
+            Map.Entry<Integer, Double> low = before.floorEntry(step), high = before.ceilingEntry(step);
+            double part = low.equals(high) ? 0 : (step - low.getKey()) / (double) (high.getKey() - low.getKey());
+            angles.add(low.getValue() + part * (high.getValue() - low.getValue()));
+        }
+        return angles;
     }
 
     /** It showed the target's schedule, whatever the carrier did. */
