@@ -36,6 +36,8 @@ _KINDS = [(kind, re.compile(pattern, re.I)) for kind, pattern in (
 # |u| at the first step at width 128, as a part of what it becomes; of kinds that were not measured, the mean
 _FIRST = dict(q=0.80, k=0.80, v=0.66, o=0.66, fc=0.91, proj=0.86, qkv=0.75)
 _OTHER_FIRST = 0.78
+# how long directions resemble each other, as a part of what the momentum says; 1 for the others
+_LASTING = dict(q=0.85, k=0.85, v=1.20, o=1.05, qkv=0.97)
 
 # relative errors (rms) of predictions, measured: direction, width, scale-invariant, steps, effective rate, norm at the end
 _MEASURED = [
@@ -147,7 +149,7 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
         if OPTIMIZERS[name][0] == "adam":
             return adam_expected(rows, cols, beta1, norm)
         own = 1.0 if coefficients == "jordan" else 1 / singular_value(rows, cols)
-        made = muon_expected(rows, cols, SHAPE_FACTORS[factor](rows, cols) * own, momentum, norm)
+        made = muon_expected(rows, cols, SHAPE_FACTORS[factor](rows, cols) * own, _lasting(m.kind, momentum), norm)
         return made._replace(onset=_onset(m.kind, width, scale_invariant, momentum))
 
     alike: Dict[Tuple[str, int, int], List[Matrix]] = {}
@@ -212,6 +214,12 @@ def _matrices(model: Union[nn.Module, Iterable[Any]]) -> List[Matrix]:
 
 def _space(optimizer: str, decay: float) -> Space:
     return Hyperball() if OPTIMIZERS[optimizer][1] else Base(decay)
+
+
+def _lasting(kind: str, momentum: float) -> float:
+    """The momentum of independent gradients whose directions resemble each other as long as these do."""
+    kept = _LASTING.get(kind, 1.0) * momentum
+    return kept / (1 - momentum + kept)
 
 
 def _onset(kind: str, width: int, scale_invariant: bool, momentum: float) -> Onset:

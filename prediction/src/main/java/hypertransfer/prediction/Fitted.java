@@ -13,6 +13,9 @@ public final class Fitted {
     private static final Map<String, Double> FIRST =
             Map.of("q", 0.80, "k", 0.80, "v", 0.66, "o", 0.66, "gate", 0.91, "fc", 0.91, "proj", 0.86);
 
+    /** How long directions resemble each other, as a part of what the momentum says; 1 for the others. */
+    private static final Map<String, Double> LASTING = Map.of("q", 0.85, "k", 0.85, "v", 1.20, "o", 1.05);
+
     /** Of several runs of one size and length the larger errors. */
     private static final List<Error> ERRORS = List.of(
             new Error("Muon", "M1", 128, 400, 0.077, 0.075),
@@ -99,6 +102,19 @@ public final class Fitted {
         double y = aspect(rows, cols);
         return new Memory(
                 List.of(new Memory.Term(0.95 - 0.33 * y, beta), new Memory.Term(0.02 + 0.30 * y, beta * beta * beta)));
+    }
+
+    /**
+     * The momentum of independent gradients whose directions resemble each other as long as these do: gradients of q and k
+     * oppose those before them, those of v repeat them. Read off runs at widths 128 and 384, M1 and M2.
+     *
+     * @param kind of the matrix
+     * @param momentum beta of the momentum
+     * @return less than the momentum where the memory is shorter
+     */
+    public static double lasting(String kind, double momentum) {
+        double kept = LASTING.getOrDefault(kind, 1.0) * momentum;
+        return kept / (1 - momentum + kept);
     }
 
     /**
