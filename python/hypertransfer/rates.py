@@ -41,11 +41,13 @@ _LASTING = dict(q=0.85, k=0.85, v=1.20, o=1.05, qkv=0.97)
 
 # relative errors (rms) of predictions, measured: direction, width, scale-invariant, steps, effective rate, norm at the end
 _MEASURED = [
-    ("muon", 128, True, 400, 0.077, 0.075), ("muon", 128, True, 200, 0.135, 0.076), ("muon", 128, False, 400, 0.064, 0.106),
+    ("muon", 128, True, 400, 0.079, 0.072), ("muon", 128, True, 200, 0.137, 0.077), ("muon", 128, False, 400, 0.051, 0.089),
     ("muon", 256, True, 25, 0.238, 0.014), ("muon", 256, True, 400, 0.103, 0.104), ("muon", 256, False, 400, 0.095, 0.118),
-    ("muon", 768, True, 610, 0.147, 0.115), ("muon", 768, True, 70, 0.306, 0.219), ("muon", 768, False, 610, 0.208, 0.133),
-    ("muon", 768, False, 100, 0.243, 0.300), ("muon", 1280, True, 60, 0.305, 0.111), ("adam", 128, True, 200, 0.27, 0.017),
-    ("adam", 768, True, 610, 0.620, 0.253)]
+    ("muon", 384, True, 5723, 0.103, 0.064), ("muon", 384, False, 5723, 0.233, 0.137),
+    ("muon", 384, False, 610, 0.233, 0.179), ("muon", 768, True, 5723, 0.115, 0.138), ("muon", 768, True, 610, 0.267, 0.249),
+    ("muon", 768, True, 70, 0.306, 0.219), ("muon", 768, False, 5723, 0.165, 0.198), ("muon", 768, False, 610, 0.344, 0.169),
+    ("muon", 768, False, 100, 0.243, 0.300), ("muon", 1280, True, 300, 0.725, 0.248), ("adam", 128, True, 200, 0.270, 0.017),
+    ("adam", 384, True, 5723, 0.248, 0.090), ("adam", 768, True, 610, 0.620, 0.253)]
 
 
 class Matrix(NamedTuple):

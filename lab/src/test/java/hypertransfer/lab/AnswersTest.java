@@ -42,7 +42,7 @@ class AnswersTest {
                         "end/peak",
                         "512 x 128",
                         "measured error",
-                        "effective rate 6 %",
+                        "effective rate 5 %",
                         "(Muon, M2, width 128, 400 steps)");
     }
 
@@ -123,11 +123,11 @@ class AnswersTest {
     void statedErrorIsTheNearestRuns() {
         List<String> large = Ht.set("preset=gpt2-124m data.train=x data.validation=x");
         assertThat(ht.fine("predict", MUON, large, "--set steps=600"))
-                .contains("effective rate 15 %", "(Muon, M1, width 768, 610 steps)")
+                .contains("effective rate 27 %", "(Muon, M1, width 768, 610 steps)")
                 .doesNotContain("expect more");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60"))
                 .contains("effective rate 31 %", "(Muon, M1, width 768, 70 steps)");
-        assertThat(ht.fine("predict", MUON, large, "--set steps=20000"))
+        assertThat(ht.fine("predict", MUON, large, "--set steps=60000"))
                 .contains("no run like this one was measured, so expect more");
         assertThat(ht.fine("predict", MUON, "--set preset=small --set steps=30"))
                 .contains("effective rate 24 %", "(Muon, M1, width 256, 25 steps)");
