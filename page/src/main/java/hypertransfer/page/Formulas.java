@@ -46,8 +46,8 @@ public final class Formulas {
     }
 
     @JSExport
-    public static Expected muon(int rows, int cols, double factor, double momentum) {
-        return Expected.muon(rows, cols, factor, momentum);
+    public static Expected muon(String kind, int rows, int cols, double factor, double momentum) {
+        return Expected.muon(rows, cols, factor, Fitted.lasting(kind, momentum));
     }
 
     @JSExport

@@ -246,6 +246,17 @@ class PredictionTest {
         assertThat(sum(Memory.momentum(0.95))).isCloseTo(18.1, within(0.1));
     }
 
+    /** The sum of b^j over j = 1, 2, .. is b / (1 - b). */
+    @Test
+    void memoryOfAKindIsAPartOfTheMomentums() {
+        for (double b : new double[] {0, 0.5, 0.95, 0.99}) {
+            double q = Fitted.lasting("q", b), v = Fitted.lasting("v", b);
+            assertThat(q / (1 - q)).isCloseTo(0.85 * b / (1 - b), within(1e-12));
+            assertThat(v / (1 - v)).isCloseTo(1.20 * b / (1 - b), within(1e-12));
+            assertThat(Fitted.lasting("other", b)).isCloseTo(b, within(1e-15));
+        }
+    }
+
     @Test
     void refusals() {
         refused(() -> new Expected(0, 1, NO_MEMORY), "norm at the start is 0.0");

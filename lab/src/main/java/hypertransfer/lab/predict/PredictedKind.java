@@ -97,7 +97,7 @@ public record PredictedKind(
         double factor = muon.shape().factor(rows, cols) * (own ? 1 : 1 / Fitted.singularValue(rows, cols));
         Outline.Kind kind = matrix.kind();
         boolean normed = c.network() == Variant.M1 || kind.compareTo(Outline.Kind.O) <= 0;
-        return Expected.muon(rows, cols, factor, muon.momentum())
+        return Expected.muon(rows, cols, factor, Fitted.lasting(kind.label(), muon.momentum()))
                 .withOnset(Fitted.onset(kind.label(), c.model().width(), normed, muon.momentum()));
     }
 

@@ -69,7 +69,7 @@ function setup(s) {
     const [r, c] = [rows, cols].map(side => Math.max(1, Math.round(side * scale)));
     if (name.startsWith('adam')) return formulas.adam(r, c, s.beta1);
     const normed = s.norm === 'M1' || ['q', 'k', 'v', 'o'].includes(kind);
-    return formulas.early(formulas.muon(r, c, formulas.factor(factor, s.coefficients === 'jordan', r, c), s.momentum), kind, width, normed, s.momentum);
+    return formulas.early(formulas.muon(kind, r, c, formulas.factor(factor, s.coefficients === 'jordan', r, c), s.momentum), kind, width, normed, s.momentum);
   };
   const schedule = formulas.schedule(s.rate, s.steps, s.warmup, s.final, s.shape), from = space(s.optimizer, s.decay), to = space(s.to, s.toDecay);
   const kinds = s.list.map(matrix => ({ ...matrix, from: expected(matrix, s.optimizer, s.factor, s.width, 1), to: expected(matrix, s.to, s.toFactor, s.otherWidth, s.otherWidth / s.width) }));

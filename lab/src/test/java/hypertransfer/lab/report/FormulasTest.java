@@ -89,7 +89,7 @@ class FormulasTest {
             List<String> bits = new ArrayList<>();
             try {
                 double scale = Formulas.factor(factor, jordan, rows, cols);
-                Expected matrix = Formulas.muon(rows, cols, scale, momentum);
+                Expected matrix = Formulas.muon(kind, rows, cols, scale, momentum);
                 Expected from = Formulas.early(matrix, kind, width, normed, momentum);
                 Expected to = adam ? Formulas.adam(cols, rows, momentum) : from;
                 Shaped schedule = Formulas.schedule(peak, steps, warmup, finalRatio, shape);
@@ -126,7 +126,7 @@ class FormulasTest {
               const f = formulas;
               const out = [], add = (...values) => out.push(...values.flatMap(v => Array.from(v.length === undefined ? [v] : v)).map(bits));
               try {
-                const scale = f.factor(d.factor, d.jordan, d.rows, d.cols), matrix = f.muon(d.rows, d.cols, scale, d.momentum);
+                const scale = f.factor(d.factor, d.jordan, d.rows, d.cols), matrix = f.muon(d.kind, d.rows, d.cols, scale, d.momentum);
                 const from = f.early(matrix, d.kind, d.width, d.normed, d.momentum), to = d.adam ? f.adam(d.cols, d.rows, d.momentum) : from;
                 const schedule = f.schedule(d.peak, d.steps, d.warmup, d.finalRatio, d.shape);
                 const base = f.base(d.decay), other = d.toBall ? f.hyperball() : f.base(d.toDecay), space = d.ball ? f.hyperball() : base;
@@ -282,7 +282,7 @@ class FormulasTest {
                 .limit(12)
                 .toList()) {
             List<Translation.Matrix> all = Formulas.matrices();
-            Expected from = Formulas.muon(d.rows, d.cols, 1, d.momentum), to = Formulas.adam(d.rows, d.cols, 0.9);
+            Expected from = Formulas.muon("fc", d.rows, d.cols, 1, d.momentum), to = Formulas.adam(d.rows, d.cols, 0.9);
             Formulas.add(all, from, to, 3);
             Formulas.add(all, Formulas.early(from, "fc", d.width, true, d.momentum), to, 1);
             Shaped schedule = Formulas.schedule(d.peak, d.steps, d.warmup, d.finalRatio, d.shape);
@@ -294,7 +294,7 @@ class FormulasTest {
                     schedule);
             List<Double> got = browser.numbers("""
                     (d => {
-                      const all = formulas.matrices(), from = formulas.muon(d.rows, d.cols, 1, d.momentum), to = formulas.adam(d.rows, d.cols, 0.9);
+                      const all = formulas.matrices(), from = formulas.muon('fc', d.rows, d.cols, 1, d.momentum), to = formulas.adam(d.rows, d.cols, 0.9);
                       formulas.add(all, from, to, 3);
                       formulas.add(all, formulas.early(from, 'fc', d.width, true, d.momentum), to, 1);
                       const schedule = formulas.schedule(d.peak, d.steps, d.warmup, d.finalRatio, d.shape);
