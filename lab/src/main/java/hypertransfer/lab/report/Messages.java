@@ -87,6 +87,10 @@ final class Messages {
                 : run.target().map(other -> new Pair(run, other)).orElse(null);
     }
 
+    boolean follows() {
+        return target != null;
+    }
+
     /** All messages since the last call; none where nothing happened. */
     List<String> read() {
         List<String> messages = new ArrayList<>();

@@ -114,6 +114,7 @@ public final class Server implements AutoCloseable {
         var feeds = new LinkedHashMap<Path, Messages>();
         var damaged = new HashMap<Path, Damage>();
         List<String> told = List.of();
+        Set<Path> known = Set.of();
         send(out, TICK); // the first reading may take a while
         while (true) {
             var runs = new TreeSet<Path>();
@@ -130,8 +131,10 @@ public final class Server implements AutoCloseable {
                 told = notices;
                 send(out, JsonMapper.shared().writeValueAsString(Map.of("type", "notice", "messages", notices)));
             }
+            boolean more = !feeds.keySet().equals(known); // a run that follows none may follow a new one
+            known = Set.copyOf(feeds.keySet());
             for (Path run : runs) {
-                poll(run, runs.size(), feeds, damaged, out);
+                poll(run, runs.size(), more, feeds, damaged, out);
             }
             send(out, TICK); // also tells whether the reader is still there
             Thread.sleep(POLL_MILLIS);
@@ -157,7 +160,8 @@ public final class Server implements AutoCloseable {
     }
 
     /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
-    private void poll(Path run, int runs, Map<Path, Messages> feeds, Map<Path, Damage> damaged, OutputStream out)
+    private void poll(
+            Path run, int runs, boolean more, Map<Path, Messages> feeds, Map<Path, Damage> damaged, OutputStream out)
             throws IOException {
         try {
             Damage damage = damaged.get(run);
@@ -168,17 +172,17 @@ public final class Server implements AutoCloseable {
                 feeds.remove(run);
             }
             Messages feed = feeds.get(run);
-            if (feed == null) {
-                if (!Files.exists(run.resolve(Run.PROVENANCE))) {
-                    return; // a run that is just being started
-                }
-                Run files = new Run(run);
-                Optional<Path> target = Runs.target(files);
+            Run files = new Run(run);
+            if (feed == null && !Files.exists(files.file(Run.PROVENANCE))) {
+                return; // a run that is just being started
+            }
+            Optional<Path> target = feed == null || more && !feed.follows() ? Runs.target(files) : Optional.empty();
+            if (feed == null || target.isPresent()) {
                 feed = new Messages(
                         name(run), target.map(this::name).orElse(null), files, 1.0 / Math.max(feeds.size() + 1, runs));
                 feeds.put(run, feed);
                 if (target.isPresent() && !feeds.containsKey(target.get())) {
-                    poll(target.get(), runs, feeds, damaged, out);
+                    poll(target.get(), runs, more, feeds, damaged, out);
                 }
             }
             feed.read(message -> send(out, message));
