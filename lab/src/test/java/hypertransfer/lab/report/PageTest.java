@@ -486,6 +486,7 @@ class PageTest {
 
     @Test
     void theFirstTabSkipsToTheContent() throws Exception {
+        browser.open(address, 1280, 7000, false); // a test before may have left the focus elsewhere
         browser.evaluate("document.body.focus()");
         for (String type : List.of("keyDown", "keyUp")) {
             browser.call(
