@@ -44,7 +44,7 @@ final class Messages {
     private static final int WIDEST = 1500;
 
     private final String name;
-    private final String target;
+    final String target;
     private final Run run;
     private final Provenance provenance;
     private final Tail metrics;
@@ -85,10 +85,6 @@ final class Messages {
         pair = target == null
                 ? null
                 : run.target().map(other -> new Pair(run, other)).orElse(null);
-    }
-
-    boolean follows() {
-        return target != null;
     }
 
     /** All messages since the last call; none where nothing happened. */

@@ -129,8 +129,7 @@ public final class Options {
             Path full = file.toAbsolutePath().normalize(); // "." has a name too
             Path name = (full.endsWith(Run.CONFIGURATION) ? full.getParent() : full).getFileName();
             if (name == null) {
-                throw new Refusal(
-                        file + " is not a file; give a configuration or an experiment, such as runs/muon.yaml");
+                throw new Refusal(file + " is not a file; give a configuration or experiment, such as runs/muon.yaml");
             }
             return Path.of("out", name.toString().replaceFirst("\\.ya?ml$", "") + suffix);
         }
