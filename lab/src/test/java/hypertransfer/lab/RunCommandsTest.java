@@ -143,7 +143,9 @@ class RunCommandsTest {
         assertThat(ht.refused("schedule", fair, "--series angle")).contains("it must be rate, effective or replay");
         assertThat(ht.refused("schedule", fair, "--out", file)).contains("is already there");
         assertThat(ht.refused("schedule", dir)).contains("is not a run");
-        assertThat(ht.fine("schedule", train("short", "steps=1"))).contains("rate of 6 matrices over 1 step\n");
+        Path brief = train("brief", "steps=1");
+        assertThat(ht.out()).contains("; 1 step of 16 tokens");
+        assertThat(ht.fine("schedule", brief)).contains("rate of 6 matrices over 1 step\n");
     }
 
     @Test

@@ -21,7 +21,7 @@ function summaryColumns() {
     { key: 'run', head: 'Run', title: 'A run, or all seeds of one configuration.', text: true, of: side => side.label, cell: runCell },
     ...(model.study.facets.length ? [] : [{ key: 'optimizer', head: 'Optimizer', title: 'Direction and mode of the hidden matrices.', text: true, of: ({ lead }) => optimizer(lead), cell: ({ lead }) => html`<td class="wide">${lead.direction} · <span>${lead.mode}</span></td>` }]),
     ...sizes,
-    ...(engines.size > 1 ? [{ key: 'engine', head: 'Engine', title: 'What computed it.', text: true, of: ({ lead }) => lead.engine ?? '', cell: ({ lead }) => html`<td class="wide">${lead.engine ?? '–'}</td>` }] : []),
+    ...(engines.size > 1 ? [{ key: 'engine', head: 'Engine', title: 'What computed it.', text: true, of: ({ lead }) => lead.engine ?? '', cell: ({ lead }) => html`<td class="wide"><span>${lead.engine ?? '–'}</span></td>` }] : []),
     { key: 'steps', head: 'Steps', title: 'Taken, of those planned.', of: side => valueOf(side, 'steps'), cell: stepsCell },
     value('training', 'Training loss', 'Of the last step.', show),
     value('validation', 'Validation loss', 'The last one measured; of seeds the mean, ± half of its 95 % interval.', show, spread),

@@ -58,7 +58,7 @@ function ahead(tops, far) {
   if (tops.length === 2) return test ? `${second.label} ends ${beside} ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
   const own = interval(first.runs.map(run => summary(run).validation));
   const lowest = level > 1 ? tops.slice(0, level).map(side => side.label).join(' and ') + ' end' : first.label + ' ends';
-  return `${lowest} lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${mean < 0 ? `at ${show(valueOf(second, 'validation'))} over its seeds, but ` : ''}${beside} ${level > 1 ? 'them' : 'it'}${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
+  return `${lowest} lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${test && (mean < 0 || half === undefined) ? `at ${show(valueOf(second, 'validation'))} ${mean < 0 ? 'but' : 'and'} ` : ''}${beside} ${level > 1 ? 'them' : 'it'}${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
 }
 
 const moved = () => leads().filter(side => valueOf(side, 'peak') > 0);

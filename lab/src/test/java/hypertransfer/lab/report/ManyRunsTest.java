@@ -274,8 +274,7 @@ class ManyRunsTest {
         open();
         assertThat(browser.text("#claim"))
                 .contains("a ends lowest, at ")
-                .containsPattern(
-                        "next b \\(3 seeds\\), at \\d\\.\\d{4} over its seeds, but 0\\.\\d+ below it at their common seed");
+                .containsPattern("next b \\(3 seeds\\), at \\d\\.\\d{4} but 0\\.\\d+ below it at their common seed");
     }
 
     /** The page compared peak rates, too, and 'ht compare' any two runs: now both compare mean rates of two optimizers. */
