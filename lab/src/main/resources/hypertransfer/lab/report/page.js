@@ -213,11 +213,10 @@ function redraw() {
   arrange();
   const shown = runs(), first = shown[0];
   const parameters = Number(first?.provenance.parameters);
-  element('about').textContent = first
+  element('about').title = element('about').textContent = first // which may be cut
     ? [`${shown.length} ${shown.length === 1 ? 'run' : 'runs'}`, 'network ' + first.network, finite(parameters) ? whole(parameters) + ' parameters' : '',
       data.written ? 'written ' + data.written.replace('T', ' ').replace('Z', ' UTC') : ''].filter(Boolean).join(' · ')
     : model.query ? 'no run passes the filter' : 'waiting for the first run';
-  element('about').title = element('about').textContent; // may be cut
   document.title = element('title').textContent = data.title ?? title();
   element('claim').textContent = data.note ?? claim();
   element('warning').textContent = warning();

@@ -277,6 +277,18 @@ class ManyRunsTest {
                 .containsPattern("next b \\(3 seeds\\), at \\d\\.\\d{4} but 0\\.\\d+ below it at their common seed");
     }
 
+    /** A transfer of one seed was said to follow all three. */
+    @Test
+    void oneOfThreeSeedsIsFollowed() throws Exception {
+        for (int seed = 1; seed <= 3; seed++) {
+            run("muon-seed" + seed, "seed=" + seed);
+        }
+        run("twin", "seed=2", "matrices.mode=hypertransfer", "target=../muon-seed2");
+        open();
+        assertThat(browser.text("#transfers [data-run=twin] h3")).isEqualTo("twin follows muon-seed2");
+        assertThat(browser.text("#table tr[data-run=twin] th small")).isEqualTo("follows muon-seed2");
+    }
+
     /** The page compared peak rates, too, and 'ht compare' any two runs: now both compare mean rates of two optimizers. */
     @Test
     void oneRuleForRatesThatAreApart() throws Exception {
