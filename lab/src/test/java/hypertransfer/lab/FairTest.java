@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunStatus;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -125,6 +126,26 @@ class FairTest {
         Path wide = Files.writeString(
                 dir.resolve("wide.yaml"), Files.readString(adam).replace("width: 8", "width: 16"));
         assertThat(ht.refused("fair", run, wide)).contains("only the optimizers may differ");
+    }
+
+    /** The link to the old one was in the way, or showed another run. */
+    @Test
+    void aLinkedRunMayBeDeletedOrReplaced() throws Exception {
+        Path runs = dir.resolve("runs"),
+                others = Files.createDirectory(dir.resolve("others")),
+                out = dir.resolve("out");
+        ht.fine("train", muon, "--out", runs.resolve("muon"));
+        ht.fine("train", adam, "--out", runs.resolve("adam"));
+        ht.fine("fair", runs.resolve("muon"), runs.resolve("adam"), "--out", out);
+        Path link = out.resolve("seed-1234/adam");
+        Files.move(runs.resolve("adam"), others.resolve("adam"));
+        ht.fine("fair", runs.resolve("muon"), others.resolve("adam"), "--out", out);
+        assertThat(link).isSymbolicLink();
+        assertThat(link.toRealPath()).isEqualTo(others.resolve("adam").toRealPath());
+        Files.move(others.resolve("adam"), dir.resolve("gone"));
+        ht.fine("fair", runs.resolve("muon"), adam, "--out", out);
+        assertThat(new Run(link).status().state()).isEqualTo(RunStatus.State.FINISHED);
+        assertThat(Files.isSymbolicLink(link)).as("trained here").isFalse();
     }
 
     @Test

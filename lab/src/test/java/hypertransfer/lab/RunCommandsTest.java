@@ -143,6 +143,9 @@ class RunCommandsTest {
         assertThat(ht.refused("schedule", fair, "--series angle")).contains("it must be rate, effective or replay");
         assertThat(ht.refused("schedule", fair, "--out", file)).contains("is already there");
         assertThat(ht.refused("schedule", dir)).contains("is not a run");
+        Path brief = train("brief", "steps=1");
+        assertThat(ht.out()).contains("; 1 step of 16 tokens");
+        assertThat(ht.fine("schedule", brief)).contains("rate of 6 matrices over 1 step\n");
     }
 
     @Test
@@ -302,7 +305,7 @@ class RunCommandsTest {
         Path whole = train("whole", "steps=20"), fast = train("fast", "steps=20", "matrices.rate=0.2");
         assertThat(ht.fine("compare", whole, fast)).doesNotContain("-fold"); // of one optimizer
         Path ball = train("ball", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball");
-        assertThat(ht.fine("compare", whole, ball)).contains("they compare rates, not optimizers");
+        assertThat(ht.fine("compare", whole, ball)).contains("they compare rates as well as optimizers");
         Path wide = train("wide", "steps=20", "matrices.rate=0.2", "matrices.mode=hyperball", "model.width=32");
         assertThat(ht.fine("compare", whole, wide)).doesNotContain("-fold"); // which 'ht fair' would refuse
         Path part = train("part", "steps=20");

@@ -135,7 +135,7 @@ public final class CompareCommand implements Callable<Integer> {
             if (fold >= Turning.APART) {
                 String sides = " (" + slow.name() + ", " + fast.name() + ")";
                 out.printf("these runs turn their matrices at rates that differ %.2g-fold%s: ", fold, sides);
-                out.println("they compare rates, not optimizers; train them at one with: ht fair "
+                out.println("they compare rates as well as optimizers; train them at one with: ht fair "
                         + Next.word(slow.run()) + " " + Next.word(fast.run()));
             }
         }

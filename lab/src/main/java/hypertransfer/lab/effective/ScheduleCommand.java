@@ -129,8 +129,9 @@ public final class ScheduleCommand implements Runnable {
             print.println("with weight decays for every step; below zero they make a matrix longer");
         }
         String logged = ", of which " + answer.logged + " were logged; the others are interpolated";
-        print.println(answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over "
-                + answer.steps + " steps" + (answer.logged < answer.steps ? logged : ""));
+        print.println(
+                answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over " + answer.steps
+                        + (answer.steps == 1 ? " step" : " steps") + (answer.logged < answer.steps ? logged : ""));
     }
 
     private void write(RecordedRates recorded) {

@@ -163,6 +163,9 @@ public record Plan(
                 lighten(path);
                 return true;
             }
+            if (Files.isSymbolicLink(path) && !Files.exists(path)) { // to a run that is gone
+                Atomic.told("delete", path, () -> Files.deleteIfExists(path));
+            }
             int before = done.getAndIncrement();
             double left = (System.nanoTime() - begun) / 1e9 / before * (paths.size() - number + 1);
             out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
@@ -189,8 +192,11 @@ public record Plan(
     /** A run that lies elsewhere has a link here, by which it is found among the others. */
     private void link(Path own, Path run) {
         try {
-            Path here = Files.createDirectories(directory).toRealPath();
-            Files.createSymbolicLink(own, here.relativize(run.toRealPath()));
+            Path here = Files.createDirectories(directory).toRealPath(), to = here.relativize(run.toRealPath());
+            if (Files.isSymbolicLink(own) && !Files.readSymbolicLink(own).equals(to)) {
+                Files.delete(own); // of another run, which may be gone
+            }
+            Files.createSymbolicLink(own, to);
         } catch (IOException | UnsupportedOperationException e) {
             // it lies here, or there is a link, or the file system has none
         }
@@ -353,11 +359,11 @@ public record Plan(
         Curve curve = c.matrices().curve();
         Curve toZero = new Curve(curve.schedule(), curve.warmup(), 0);
         double least = toZero.from(1, c.steps()).rate(c.steps() - 1);
-        double ratio = (wanted - least) / (1 - least);
+        double ratio = wanted == 1 ? 1 : (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "
-                    + curve.schedule().text() + " over " + c.steps() + " steps ends at " + least
-                    + " or more; take more steps");
+                    + curve.schedule().text() + " with steps=" + c.steps() + " ends at " + least
+                    + " of the peak or above; take more steps or another schedule");
         }
         return ratio;
     }

@@ -44,7 +44,7 @@ final class Messages {
     private static final int WIDEST = 1500;
 
     private final String name;
-    private final String target;
+    final String target;
     private final Run run;
     private final Provenance provenance;
     private final Tail metrics;

@@ -86,6 +86,8 @@ public final class Server implements AutoCloseable {
             String host = exchange.getRequestHeaders().getFirst("Host");
             String path = exchange.getRequestURI().getPath(), method = exchange.getRequestMethod();
             Headers headers = exchange.getResponseHeaders();
+            headers.set("Cache-Control", "no-store");
+            headers.set("X-Content-Type-Options", "nosniff");
             if (!Set.of("127.0.0.1:" + port(), "localhost:" + port()).contains(String.valueOf(host))) {
                 answer(exchange, 403, "text/plain", "ask http://127.0.0.1:" + port() + "/, not " + host + "\n");
             } else if (!Set.of("/", "/events").contains(path)) {
@@ -97,7 +99,6 @@ public final class Server implements AutoCloseable {
                 answer(exchange, 200, "text/html", Page.live());
             } else {
                 headers.set("Content-Type", "text/event-stream");
-                headers.set("Cache-Control", "no-store");
                 exchange.sendResponseHeaders(200, method.equals("HEAD") ? -1 : 0);
                 if (method.equals("GET")) {
                     stream(exchange.getResponseBody());
@@ -114,24 +115,26 @@ public final class Server implements AutoCloseable {
         var feeds = new LinkedHashMap<Path, Messages>();
         var damaged = new HashMap<Path, Damage>();
         List<String> told = List.of();
+        Set<Path> known = Set.of();
         send(out, TICK); // the first reading may take a while
         while (true) {
             var runs = new TreeSet<Path>();
             List<String> notices = find(runs);
-            for (Path run : List.copyOf(feeds.keySet())) { // also targets that lie elsewhere
-                if (Run.in(run)) {
-                    runs.add(run);
-                } else {
+            for (Path run : List.copyOf(feeds.keySet())) {
+                if (!Run.in(run)) {
                     feeds.remove(run);
                     send(out, Report.message("gone", name(run), "deleted"));
                 }
             }
+            runs.addAll(feeds.keySet()); // also targets that lie elsewhere
             if (!notices.equals(told)) {
                 told = notices;
                 send(out, JsonMapper.shared().writeValueAsString(Map.of("type", "notice", "messages", notices)));
             }
+            boolean more = !feeds.keySet().equals(known); // a run that follows none may follow a new one
+            known = Set.copyOf(feeds.keySet());
             for (Path run : runs) {
-                poll(run, runs.size(), feeds, damaged, out);
+                poll(run, more, feeds, damaged, out);
             }
             send(out, TICK); // also tells whether the reader is still there
             Thread.sleep(POLL_MILLIS);
@@ -157,48 +160,43 @@ public final class Server implements AutoCloseable {
     }
 
     /** One damaged run must not end the others: the page gets a sentence for it, and it is read again when its files change. */
-    private void poll(Path run, int runs, Map<Path, Messages> feeds, Map<Path, Damage> damaged, OutputStream out)
+    private void poll(Path run, boolean more, Map<Path, Messages> feeds, Map<Path, Damage> damaged, OutputStream out)
             throws IOException {
+        Run files = new Run(run);
+        Damage damage = damaged.get(run);
+        if (damage != null && damage.stamp.equals(files.stamp())) {
+            return;
+        }
         try {
-            Damage damage = damaged.get(run);
-            if (damage != null) {
-                if (damage.stamp.equals(new Run(run).stamp())) {
-                    return;
-                }
-                feeds.remove(run);
-            }
             Messages feed = feeds.get(run);
-            if (feed == null) {
-                if (!Files.exists(run.resolve(Run.PROVENANCE))) {
-                    return; // a run that is just being started
-                }
-                Run files = new Run(run);
-                Optional<Path> target = Runs.target(files);
-                feed = new Messages(
-                        name(run), target.map(this::name).orElse(null), files, 1.0 / Math.max(feeds.size() + 1, runs));
+            if (feed == null && !Files.exists(files.file(Run.PROVENANCE))) {
+                return; // a run that is just being started
+            }
+            Optional<Path> target = feed == null || more && feed.target == null ? Runs.target(files) : Optional.empty();
+            if (feed == null || target.isPresent()) {
+                double share = 1.0 / Math.max(feeds.size() + 1, linked.size());
+                feed = new Messages(name(run), target.map(this::name).orElse(null), files, share);
                 feeds.put(run, feed);
                 if (target.isPresent() && !feeds.containsKey(target.get())) {
-                    poll(target.get(), runs, feeds, damaged, out);
+                    poll(target.get(), more, feeds, damaged, out);
                 }
             }
             feed.read(message -> send(out, message));
+            damaged.remove(run);
         } catch (RuntimeException e) {
             feeds.remove(run);
-            Damage now = new Damage(Report.sentence(e), new Run(run).stamp()), before = damaged.put(run, now);
+            Damage now = new Damage(Report.sentence(e), files.stamp()), before = damaged.put(run, now);
             if (before == null || !before.message.equals(now.message)) {
                 send(out, Report.message("damaged", name(run), now.message));
             }
-            return;
         }
-        damaged.remove(run);
     }
 
     /** The path inside the watched directory: unlike the shortest name, it stays when more runs appear. */
     private String name(Path run) {
         Path there = linked.getOrDefault(run, run);
-        return there.startsWith(place) && !there.equals(place)
-                ? place.relativize(there).toString()
-                : run.getFileName().toString();
+        boolean inside = there.startsWith(place) && !there.equals(place);
+        return (inside ? place.relativize(there) : run.getFileName()).toString();
     }
 
     private static void send(OutputStream out, String message) throws IOException {
@@ -208,13 +206,7 @@ public final class Server implements AutoCloseable {
 
     /** A whole answer. */
     private static void answer(HttpExchange exchange, int status, String type, String text) throws IOException {
-        Headers headers = Headers.of(
-                "Content-Type",
-                type + "; charset=utf-8",
-                "Cache-Control",
-                "no-store",
-                "X-Content-Type-Options",
-                "nosniff");
-        HttpHandlers.of(status, headers, text).handle(exchange);
+        HttpHandlers.of(status, Headers.of("Content-Type", type + "; charset=utf-8"), text)
+                .handle(exchange);
     }
 }

@@ -74,7 +74,7 @@ public final class StepLine implements Watcher {
         Architecture a = c.architecture();
         String parameters =
                 "%,d parameters (%,d without the head)".formatted(a.parameters(), a.parametersWithoutHead());
-        String steps = "%d steps of %,d tokens".formatted(c.steps(), c.tokensPerStep());
+        String steps = "%d step%s of %,d tokens".formatted(c.steps(), c.steps() == 1 ? "" : "s", c.tokensPerStep());
         out.println(width.fold(
                 a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + steps, 4));
         Team team = session.team();

@@ -6,18 +6,22 @@ class Geometry {
     this.spec = spec;
     this.canvas = frame(host, this, false);
     this.choice = element('geometry-choice');
-    this.choice.addEventListener('input', () => this.render());
+    this.boxes = [...this.choice.querySelectorAll('select, input')];
+    this.choice.addEventListener('input', ({ target }) => {
+      const [run, matrix, step] = this.boxes;
+      this.wish = { run: run.value, matrix: matrix.value, step: target === run ? undefined : Number(step.value) };
+      this.render();
+    });
   }
 
-  /** The run, matrix and logged step that are chosen; to begin with a follower, and the step that turned most. */
+  /** The run, matrix and logged step that somebody chose, while they are shown; else a follower, and the step that turned most. */
   chosen() {
-    const all = visible().filter(run => run.logged.step.length);
-    const [runBox, matrixBox, stepBox] = this.choice.querySelectorAll('select, input');
-    const run = all.find(r => r.name === runBox.value) ?? all.find(follows) ?? all[0];
+    const all = visible().filter(run => run.logged.step.length), [runBox, matrixBox, stepBox] = this.boxes, { wish } = this;
+    const run = all.find(r => r.name === wish?.run) ?? all.find(follows) ?? all[0];
     if (!run) return undefined;
-    const m = Math.max(0, run.matrices.findIndex(matrix => matrix.name === matrixBox.value));
-    const steps = run.logged.step, before = this.at?.run === run ? this.at.i : undefined;
-    const i = before === undefined ? d3.maxIndex(track(run, 'angle', m)) : Math.min(Number(stepBox.value), steps.length - 1);
+    const m = Math.max(0, run.matrices.findIndex(matrix => matrix.name === wish?.matrix));
+    const steps = run.logged.step, step = run.name === wish?.run ? wish.step : undefined;
+    const i = step === undefined ? d3.maxIndex(track(run, 'angle', m)) : Math.min(step, steps.length - 1);
     const options = (box, names, value) => {
       if ([...box.options].map(o => o.value).join('\n') !== names.join('\n')) put(box, html`${names.map(name => html`<option>${name}</option>`)}`);
       box.value = value;

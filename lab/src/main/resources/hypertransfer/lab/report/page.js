@@ -43,13 +43,17 @@ function contrast(part) {
 /** Several schedules, each a row: of every optimizer that others follow a panel with these, and the effective rates. */
 function rowCells() {
   const own = run => run.side.brief.replace(/^.*\//, ''), followers = (shown, target) => [...new Set(shown.filter(run => follows(run)?.side === target.side).map(run => run.side.lead))];
-  return model.study.rows.flatMap(({ label, runs: row }) => {
-    const shown = visible(), top = shown.filter(run => row.includes(run)), loss = run => curve(run, run.validation.step, run.validation.loss);
-    const followed = [...new Set(shown.map(follows).filter(target => top.includes(target)).map(target => target.side.lead))];
+  const shown = visible(), loss = run => curve(run, run.validation.step, run.validation.loss);
+  const rows = model.study.rows.map(({ label, runs: row }) => {
+    const top = shown.filter(run => row.includes(run));
+    return { label, top, followed: [...new Set(shown.map(follows).filter(target => top.includes(target)).map(target => target.side.lead))] };
+  });
+  const alike = new Set(rows.map(({ followed }) => followed.length)).size === 1; // else a row would end in another's columns
+  return rows.flatMap(({ label, top, followed }) => {
     const panel = (key, title, series) => ({ key: label + key, title: `${label}: ${title}`, focus: key !== 'rate', series });
-    const losses = followed.length && !model.standings
+    const losses = alike && followed.length && !model.standings
       ? followed.map(target => panel(target.name, followers(shown, target).map(own).join(' and ') + ' follows ' + own(target), lines(loss, [...top, ...shown.filter(run => follows(run)?.side === target.side)])))
-      : [panel('loss', 'validation loss', lines(loss, top))];
+      : [panel('loss', 'validation loss', lines(loss, model.standings ? top : [...top, ...shown.filter(run => top.includes(follows(run)))]))];
     return [...losses, panel('rate', 'effective rate', lines(run => curve(run, run.logged.step, run.logged.mean), top))];
   });
 }
@@ -209,7 +213,7 @@ function redraw() {
   arrange();
   const shown = runs(), first = shown[0];
   const parameters = Number(first?.provenance.parameters);
-  element('about').textContent = first
+  element('about').title = element('about').textContent = first // which may be cut
     ? [`${shown.length} ${shown.length === 1 ? 'run' : 'runs'}`, 'network ' + first.network, finite(parameters) ? whole(parameters) + ' parameters' : '',
       data.written ? 'written ' + data.written.replace('T', ' ').replace('Z', ' UTC') : ''].filter(Boolean).join(' · ')
     : model.query ? 'no run passes the filter' : 'waiting for the first run';

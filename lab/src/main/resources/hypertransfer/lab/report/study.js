@@ -13,21 +13,30 @@ function study() {
   // Settings in words, the optimizer's mode above all, are no axes: each of their combinations is a sweep of its own, or none.
   const words = varying.filter(key => !values(key, free).every(numeric)), numbers = varying.filter(key => !words.includes(key));
   if (values('steps', free).length > 1) words.push('steps'); // losses of different lengths are not compared
-  const facets = d3.groups(free, run => words.map(key => run.config[key]).join('\n')).map(([, same]) => ({ runs: same, label: facetName(same[0], words) }))
-    .filter(facet => new Set(facet.runs.map(seedless)).size > 3 && numbers.some(key => values(key, facet.runs).length > 2));
+  const groups = d3.groups(free, run => words.map(key => run.config[key]).join('\n')).map(([, same]) => ({ runs: same, label: facetName(same[0], words) }));
+  const grids = least => groups.filter(({ runs }) => new Set(runs.map(seedless)).size > least && numbers.some(key => values(key, runs).length > Math.min(least, 2)));
+  const facets = grids(3).length ? grids(1) : []; // beside a sweep, two points are one too
   const points = facets.flatMap(facet => facet.runs);
-  const axes = numbers.filter(key => facets.some(facet => values(key, facet.runs).length > 1))
+  const settings = numbers.filter(key => facets.some(facet => values(key, facet.runs).length > 1))
     .map(key => ({ key, values: values(key, points).map(Number).sort(d3.ascending), effect: effect(key, points) }))
-    .sort((a, b) => b.effect - a.effect || b.values.length - a.values.length).slice(0, 3);
+    .sort((a, b) => b.effect - a.effect || b.values.length - a.values.length);
+  // A setting that rises or falls with another in every sweep, as AdamW's rate may with the matrices', is no axis beside it.
+  const fixes = (a, b) => facets.every(({ runs }) => {
+    const at = d3.sort(runs.map(({ config }) => [Number(config[a.key]), Number(config[b.key])]), pair => pair[0]);
+    return [1, -1].some(sign => d3.pairs(at).every(([p, q]) => (p[0] === q[0] ? p[1] === q[1] : sign * (q[1] - p[1]) >= 0)));
+  });
+  const leader = (axis, i) => settings.find((other, j) => other !== axis && fixes(other, axis) && (j < i || !fixes(axis, other)));
+  const axes = settings.filter((axis, i) => !leader(axis, i)).slice(0, 3), along = settings.map((axis, i) => [axis.key, leader(axis, i)?.key]).filter(pair => pair[1]);
   const sides = sidesOf(all);
-  model.study = { seeds: sides.length < all.length, facets, axes, sides, rows: model.standings ? standingRows() : facets.length ? [] : schedules(free, varying) };
+  model.study = { seeds: sides.length < all.length, facets, axes, along, sides, rows: model.standings ? standingRows() : facets.length ? [] : schedules(free, varying) };
   for (const side of sides) {
     for (const run of side.runs) run.side = side;
     side.name = sideName(side.runs);
   }
   for (const side of sides) {
     const taken = sides.some(other => other !== side && other.name === side.name), facet = facets.find(f => f.runs.includes(side.lead));
-    const name = facet ? [...(facets.length > 1 ? [facet.label] : []), ...axes.map(({ key }) => short(key) + '=' + plain(side.lead.config[key]))].join(', ') : taken ? side.lead.name : side.name;
+    const values = facet && [...(facets.length > 1 ? [facet.label] : []), ...axes.map(({ key }) => short(key) + '=' + plain(side.lead.config[key]))].join(', ');
+    const name = values?.length <= 40 ? values : taken ? side.lead.name : side.name; // more would not fit beside a line
     const alike = facet && sides.some(other => other !== side && facet.runs.includes(other.lead) && axes.every(({ key }) => other.lead.config[key] === side.lead.config[key]));
     side.brief = alike ? side.lead.name : name;
     side.label = side.brief + (side.runs.length > 1 ? ` (${side.runs.length} seeds)` : '');

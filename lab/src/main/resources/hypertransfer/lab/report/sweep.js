@@ -32,8 +32,11 @@ class Sweep {
     const across = Math.max(1, Math.min(facets.length, Math.floor((width - names) / 250))), wide = (width - names) / across;
     const [lo, hi] = d3.extent(first.values), log = lo > 0 && hi / lo >= 4;
     // One diverged point must not press the others into a line.
-    const losses = known.map(p => p.loss).sort(d3.ascending), floor = losses[0], middle = d3.quantileSorted(losses, 0.75);
-    const ends = [floor, Math.min(last(losses), floor + 3 * Math.max(middle - floor, 1e-9))];
+    const ends = among => {
+      const losses = among.map(p => p.loss).sort(d3.ascending), floor = losses[0], middle = d3.quantileSorted(losses, 0.75);
+      return [floor, Math.min(last(losses), floor + 3 * Math.max(middle - floor, 1e-9))];
+    };
+    const steps = p => p.run.config.steps, alike = new Set(known.map(steps)).size === 1; // losses of different lengths have no common range
     const colour = i => (groups.length > 1 ? d3.color(ramp(i / (groups.length - 1))).formatHex() : 'var(--solid-0)');
     const parts = [heading(this.spec, alone)], high = Math.round((facets.length > 1 ? 200 : 260) * (alone?.squeeze ?? 1));
     let top = alone?.title ? 44 : 18;
@@ -45,7 +48,7 @@ class Sweep {
     for (let row = 0; row * across < facets.length; row++) {
       const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
         const box = { x: wide * column + 64, y: top + (facets.length > 1 ? 14 : 0), w: wide - 64, h: high };
-        const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends, [box.y + box.h - 10, box.y + 6]).nice() };
+        const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends(known.filter(p => alike || facet.runs.includes(p.run))), [box.y + box.h - 10, box.y + 6]).nice() };
         const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own.filter(p => p.loss !== null), p => p.loss);
         parts.push(this.panel(facet, box, scales, first), groups.map((text, i) => this.line(own.filter(p => name(p) === text), box, scales, colour(i))));
         if (lowest) parts.push(html`<circle cx="${scales.x(lowest.at[0])}" cy="${scales.y(lowest.loss)}" r="7" class="ring"/>`);
@@ -75,6 +78,7 @@ class Sweep {
     const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
     return html`<path d="${d3.line(p => x(p.at[0]), p => clamp(p.loss)).digits(1)(line)}" fill="none" stroke="${colour}" stroke-width="1.8"/>
       ${line.map(p => html`<circle cx="${x(p.at[0])}" cy="${clamp(p.loss)}" r="3.5" fill="${colour}" data-run="${p.run.name}"><title>${p.run.label}: ${show(p.loss)}</title></circle>`)}
+      ${line.filter(p => y(p.loss) < box.y).map(p => html`<text x="${x(p.at[0]) - 7}" y="${box.y + 4}" text-anchor="end" class="label halo">↑ ${show(p.loss)}</text>`)}
       ${members.filter(p => p.loss === null).map(p => html`<text x="${x(p.at[0])}" y="${box.y + 8}" text-anchor="middle" class="cell" data-run="${p.run.name}">×<title>${p.run.label}: no finite loss</title></text>`)}`;
   }
 
@@ -108,8 +112,9 @@ function sweepMaps() {
   return facets.map(facet => {
     const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own, p => p.loss ?? Infinity);
     const cells = d3.rollups(own, group => d3.least(group, p => p.loss ?? Infinity), p => p.at[1] + '|' + p.at[0]).map(([, p]) => p);
+    const taken = (axis, i) => axis.values.filter(value => own.some(p => p.at[i] === value)).map(plain);
     return {
-      title: facets.length > 1 ? facet.label : 'last validation loss', across: columns.key + left, down: rows.key, rows: rows.values.map(plain), columns: columns.values.map(plain),
+      title: facets.length > 1 ? facet.label : 'last validation loss', across: columns.key + left, down: rows.key, rows: taken(rows, 1), columns: taken(columns, 0),
       cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest.run })),
     };
   });

@@ -19,9 +19,9 @@ function summaryColumns() {
   };
   return [
     { key: 'run', head: 'Run', title: 'A run, or all seeds of one configuration.', text: true, of: side => side.label, cell: runCell },
-    ...(model.study.facets.length ? [] : [{ key: 'optimizer', head: 'Optimizer', title: 'Direction and mode of the hidden matrices.', text: true, of: ({ lead }) => optimizer(lead), cell: ({ lead }) => html`<td class="wide">${optimizer(lead)}</td>` }]),
+    ...(model.study.facets.length ? [] : [{ key: 'optimizer', head: 'Optimizer', title: 'Direction and mode of the hidden matrices.', text: true, of: ({ lead }) => optimizer(lead), cell: ({ lead }) => html`<td class="wide">${lead.direction} · <span>${lead.mode}</span></td>` }]),
     ...sizes,
-    ...(engines.size > 1 ? [{ key: 'engine', head: 'Engine', title: 'What computed it.', text: true, of: ({ lead }) => lead.engine ?? '', cell: ({ lead }) => html`<td class="wide">${lead.engine ?? '–'}</td>` }] : []),
+    ...(engines.size > 1 ? [{ key: 'engine', head: 'Engine', title: 'What computed it.', text: true, of: ({ lead }) => lead.engine ?? '', cell: ({ lead }) => html`<td class="wide"><span>${lead.engine ?? '–'}</span></td>` }] : []),
     { key: 'steps', head: 'Steps', title: 'Taken, of those planned.', of: side => valueOf(side, 'steps'), cell: stepsCell },
     value('training', 'Training loss', 'Of the last step.', show),
     value('validation', 'Validation loss', 'The last one measured; of seeds the mean, ± half of its 95 % interval.', show, spread),
@@ -36,9 +36,11 @@ function summaryColumns() {
   ].filter(column => column.text || column.key === 'steps' || sides().some(side => finite(column.of(side))));
 }
 
-function runCell({ lead, label, runs }) {
-  const target = follows(lead);
-  const note = target || (lead.config.target ?? 'null') !== 'null' ? html`<small>${target ? 'follows ' + target.label : 'its target is not on this page'}</small>` : '';
+const followed = ({ lead, runs }, target = follows(lead)) => (runs.length < target.side.runs.length ? target.name : target.label); // one seed, or all of them
+
+function runCell(side) {
+  const { lead, label, runs } = side, target = follows(lead);
+  const note = target || (lead.config.target ?? 'null') !== 'null' ? html`<small>${target ? 'follows ' + followed(side) : 'its target is not on this page'}</small>` : '';
   return html`<th scope="row" title="${runs.map(run => run.name).join(', ')}"><span class="named">${swatch(lead)}<span>${label}</span></span>${note}</th>`;
 }
 
@@ -93,7 +95,7 @@ function transferCards() {
   return html`${sides().filter(({ lead }) => follows(lead) && !placebo(lead)).map(side => {
     const run = side.lead, floor = placeboOf(run), s = key => valueOf(side, key);
     const fact = (label, value, format) => html`<div title="${term(label)}"><dt>${label}</dt><dd data-value="${value}">${format(value)}</dd></div>`;
-    return html`<article class="card transfer" data-run="${run.name}"><h3>${swatch(run)}<span>${run.label}</span> follows ${swatch(follows(run))}<span>${follows(run).label}</span></h3><dl>
+    return html`<article class="card transfer" data-run="${run.name}"><h3><span class="named">${swatch(run)}${run.label}</span> follows <span class="named">${swatch(follows(run))}${followed(side)}</span></h3><dl>
       ${fact('gap', s('gap'), signed)}${fact('largest gap', s('largest'), gap)}
       ${floor ? fact('placebo’s largest gap', summary(floor).largest, gap) : ''}
       ${fact('norm error', s('normError'), ratio)}${fact('rate error', s('rateError'), ratio)}

@@ -6,7 +6,8 @@ const signedEnds = ({ mean, half }) => `${signed(mean - half)} to ${signed(mean 
 /** What the page is called where nobody gave it a title. */
 function title() {
   const shown = sides(), pairs = shown.filter(side => follows(side.lead)), axes = swept(), names = among => among.map(side => side.label).join(', ');
-  if (axes.length) return 'Sweep of ' + axes.map(axis => short(axis.key)).join(' and ') + (model.study.facets.length > 1 ? ', ' + model.study.facets.map(facet => facet.label).join(' and ') : '');
+  const { facets } = model.study, many = facets.length > 2;
+  if (axes.length) return (many ? facets.length + ' sweeps of ' : 'Sweep of ') + axes.map(axis => short(axis.key)).join(' and ') + (facets.length > 1 && !many ? ', ' + facets.map(facet => facet.label).join(' and ') : '');
   if (pairs.length === 1 && shown.length === 2) return `${pairs[0].label} follows ${follows(pairs[0].lead).label}`;
   if (leads().length === 2 && pairs.length > 1) return leads().map(side => side.label).join(' and ') + ', and the runs that follow them';
   return !shown.length ? 'HyperTransfer' : shown.length <= 4 ? names(shown) : `${shown.length} ${model.study.seeds ? 'configurations' : 'runs'} of ${shown[0].lead.network}`;
@@ -27,8 +28,9 @@ const turning = side => `peak ${rate(valueOf(side, 'peak'))}, mean ${rate(valueO
 
 /** What the page shows: how far the optimizers are from each other, how near each transfer is to its target, and the effective rates. */
 function claim() {
-  const { facets, rows } = model.study;
-  if (facets.length) return facets.map(found).join('\n');
+  const { facets, rows, along } = model.study;
+  const lone = facets.length ? best().filter(({ lead }) => !follows(lead) && !facets.some(facet => facet.runs.includes(lead))) : [];
+  if (facets.length) return [...facets.map(found), ...lone.map(side => `${side.label}, which is no point of a sweep, has the lowest loss of all, ${show(valueOf(side, 'validation'))}.`), ...along.map(([key, leader]) => `Where ${key} changes, it changes with ${leader}.`)].join('\n');
   const texts = rows.length ? rows.map(row => (row.title ? row.title[0].toUpperCase() + row.title.slice(1) : 'Schedule ' + row.label) + ': ' + says(sides().filter(side => row.runs.includes(follows(side.lead) ?? side.lead)))) : [says(sides()).replace(/^each /, 'Each ')];
   return [...texts.filter(Boolean).map(text => text + '.'), rates()].filter(Boolean).join(rows.length ? '\n' : ' ');
 }
@@ -56,7 +58,7 @@ function ahead(tops, far) {
   if (tops.length === 2) return test ? `${second.label} ends ${beside} ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
   const own = interval(first.runs.map(run => summary(run).validation));
   const lowest = level > 1 ? tops.slice(0, level).map(side => side.label).join(' and ') + ' end' : first.label + ' ends';
-  return `${lowest} lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${beside} ${level > 1 ? 'them' : 'it'}${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
+  return `${lowest} lowest, at ${show(own.mean)}${own.half === undefined ? '' : ` ± ${gap(own.half)}`}; next ${second.label}, ${test && (mean < 0 || half === undefined) ? `at ${show(valueOf(second, 'validation'))} ${mean < 0 ? 'but' : 'and'} ` : ''}${beside} ${level > 1 ? 'them' : 'it'}${test}; ${model.study.seeds ? 'the means' : 'the runs'} are up to ${gap(far)} apart`;
 }
 
 const moved = () => leads().filter(side => valueOf(side, 'peak') > 0);
@@ -80,7 +82,7 @@ function warning() {
   });
   const { slow, fast, fold, ends } = d3.greatest(folds, ({ fold }) => fold) ?? {};
   if (!(fold >= data.apart) || model.standings) return ''; // which has them at one schedule, too
-  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates, not optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at one.`;
+  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates as well as optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at one.`;
 }
 
 /** Where a run is, as a shell takes it. */

@@ -3,8 +3,10 @@ package hypertransfer.lab.command;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.engine.ranks.Ranks;
+import hypertransfer.lab.command.option.Options;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,6 +35,15 @@ class TrainCommandTest {
                 throw new IllegalStateException("of a test");
             });
         }
+    }
+
+    /** It was {@code out/config}. */
+    @Test
+    void theConfigurationOfARunIsCalledAsTheRun() {
+        Path file = Path.of("there", "muon", "config.yaml");
+        assertThat(Options.Out.named(file, "")).isEqualTo(Path.of("out", "muon"));
+        assertThat(Options.Out.named(file, "-sweep")).isEqualTo(Path.of("out", "muon-sweep"));
+        assertThat(Options.Out.named(Path.of("mine.yml"), "")).isEqualTo(Path.of("out", "mine"));
     }
 
     /** Only exceptions ended the others; with an OutOfMemoryError they waited for mpirun, or for ranks.limit. */

@@ -61,7 +61,17 @@ class PlanTest {
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("a last rate of 0.01 of the peak cannot be reached")
                 .hasMessageContaining("take more steps");
-        assertThatThrownBy(() -> Plan.finalRatio(ConfigurationFile.of("matrices.schedule=constant"), 0.5))
-                .isInstanceOf(Refusal.class);
+        assertThatThrownBy(() -> Plan.finalRatio(ConfigurationFile.of("matrices.schedule=constant", "steps=10"), 0.5))
+                .isInstanceOf(Refusal.class)
+                .hasMessage("a last rate of 0.5 of the peak cannot be reached: schedule constant with steps=10 ends at"
+                        + " 1.0 of the peak or above; take more steps or another schedule");
+    }
+
+    /** One step has the peak rate, whatever the final ratio is; that was refused. */
+    @Test
+    void theLastStepMayBeThePeak() {
+        assertThat(Plan.finalRatio(ConfigurationFile.of("steps=1"), 1)).isEqualTo(1);
+        assertThat(Plan.finalRatio(ConfigurationFile.of("matrices.schedule=constant"), 1))
+                .isEqualTo(1);
     }
 }

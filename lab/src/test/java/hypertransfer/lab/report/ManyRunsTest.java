@@ -138,7 +138,7 @@ class ManyRunsTest {
                 .contains("★", "±");
         assertThat(browser.text("#warning"))
                 .contains("These runs turn their matrices at rates that differ 7.4-fold")
-                .contains("they compare rates, not optimizers. “ht fair " + where("seed-1/sgd") + " "
+                .contains("they compare rates as well as optimizers. “ht fair " + where("seed-1/sgd") + " "
                         + where("seed-1/lion") + "” trains them at one.");
         List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
         browser.evaluate("document.querySelector('#legend .key').click()"); // hides all three seeds
@@ -196,7 +196,7 @@ class ManyRunsTest {
                                 steps + "-" + rate,
                                 "steps=" + steps,
                                 "matrices.rate=" + rate,
-                                "adamw.rate=" + (best ? 0.001234 : 0.01),
+                                "adamw.rate=" + (rate.equals("0.0101") ? 0.001234 : 0.01),
                                 "matrices.decay=" + (best ? 0.1234 : 0.1)),
                         steps / 100.0 + (best ? 0.1 : 0));
             }
@@ -221,6 +221,72 @@ class ManyRunsTest {
                         .isZero();
             }
         }
+    }
+
+    /** Three rates of Muon stood beside four of MuonH: the page called MuonH's best the best, although Muon's was lower. */
+    @Test
+    void aFewRunsBesideASweepAreNotForgotten() throws Exception {
+        for (double rate : new double[] {0.01, 0.0125, 0.015, 0.0225}) {
+            run("muonh-" + rate, "matrices.mode=hyperball", "matrices.rate=" + rate, "adamw.rate=0.01");
+        }
+        for (double rate : new double[] {0.0067, 0.01, 0.015}) {
+            lower(run("muon-" + rate, "matrices.rate=" + rate, "adamw.rate=" + rate), rate == 0.01 ? 0.4 : 0.3);
+        }
+        open();
+        assertThat(browser.text("#title")).isEqualTo("Sweep of rate, base and hyperball");
+        assertThat(browser.text("#claim").lines())
+                .hasSize(3)
+                .anyMatch(line -> line.startsWith("base: rate=0.01 is the best of 3 points"))
+                .anyMatch(line -> line.startsWith("hyperball: rate=") && line.contains(" is the best of 4 points"))
+                .last()
+                .isEqualTo("Where adamw.rate changes, it changes with matrices.rate.");
+        browser.close();
+        lower(run("other", "matrices.direction=lion"), 0.5);
+        open();
+        assertThat(browser.text("#claim"))
+                .contains("base: rate=0.01 is")
+                .contains("other, which is no point of a sweep, has the lowest loss of all, ");
+    }
+
+    /** The second row began in the middle of the first, and there was no picture at all. */
+    @Test
+    void rowsOfTwoAndThreePanels() throws Exception {
+        for (String ratio : List.of("0", "0.1")) {
+            run("muon-" + ratio, "matrices.final_ratio=" + ratio);
+            run("muonh-" + ratio, "matrices.final_ratio=" + ratio, "matrices.mode=hyperball");
+        }
+        run("twin", "matrices.final_ratio=0.1", "matrices.mode=hypertransfer", "target=../muon-0.1");
+        run("back", "matrices.final_ratio=0.1", "matrices.mode=inverse-hypertransfer", "target=../muonh-0.1");
+        open();
+        assertThat(browser.integer("document.querySelectorAll('#rows svg text.cell').length"))
+                .isEqualTo(4);
+        browser.has(1, "#rows svg path[data-run=twin]");
+    }
+
+    /** "a ends lowest; next b, 0.1 below it at their common seed". */
+    @Test
+    void theNextMayBeLowerAtACommonSeed() throws Exception {
+        lower(run("a", "seed=1"), 0.3);
+        for (int seed = 1; seed <= 3; seed++) {
+            lower(run("b-seed" + seed, "seed=" + seed, "matrices.mode=hyperball"), seed == 1 ? 0.4 : 0.1);
+        }
+        run("c", "seed=1", "matrices.direction=lion");
+        open();
+        assertThat(browser.text("#claim"))
+                .contains("a ends lowest, at ")
+                .containsPattern("next b \\(3 seeds\\), at \\d\\.\\d{4} but 0\\.\\d+ below it at their common seed");
+    }
+
+    /** A transfer of one seed was said to follow all three. */
+    @Test
+    void oneOfThreeSeedsIsFollowed() throws Exception {
+        for (int seed = 1; seed <= 3; seed++) {
+            run("muon-seed" + seed, "seed=" + seed);
+        }
+        run("twin", "seed=2", "matrices.mode=hypertransfer", "target=../muon-seed2");
+        open();
+        assertThat(browser.text("#transfers [data-run=twin] h3")).isEqualTo("twin follows muon-seed2");
+        assertThat(browser.text("#table tr[data-run=twin] th small")).isEqualTo("follows muon-seed2");
     }
 
     /** The page compared peak rates, too, and 'ht compare' any two runs: now both compare mean rates of two optimizers. */
@@ -257,7 +323,7 @@ class ManyRunsTest {
         run("muon", "matrices.rate=0.02");
         SyntheticRun part = run("muonh", "matrices.mode=hyperball", "matrices.rate=0.2");
         open();
-        assertThat(browser.text("#warning")).contains("they compare rates, not optimizers");
+        assertThat(browser.text("#warning")).contains("they compare rates as well as optimizers");
         browser.close();
         part.begin().append(8, 2).state("interrupted");
         open();

@@ -486,6 +486,7 @@ class PageTest {
 
     @Test
     void theFirstTabSkipsToTheContent() throws Exception {
+        browser.open(address, 1280, 7000, false); // a test before may have left the focus elsewhere
         browser.evaluate("document.body.focus()");
         for (String type : List.of("keyDown", "keyUp")) {
             browser.call(
@@ -702,6 +703,33 @@ class PageTest {
         assertThat(browser.count("#network rect.matrix")).isGreaterThanOrEqualTo(12);
         assertThat(browser.text("#network")).contains("attn.q.weight", "mlp.proj.weight", "head.gain", "embed.gain");
         assertThat(browser.text("#claim")).contains("muon and muonh end", "times closer");
+    }
+
+    /** The run that was left while others were filtered away stayed, instead of the one before. */
+    @Test
+    void oneStepIsTheSameAfterASearch() throws Exception {
+        String picture = "document.querySelector('#step svg').textContent";
+        Browser.waitFor("the step", () -> browser.count("#step svg circle") > 4);
+        String first = browser.string(picture);
+        assertThat(first).doesNotContain("muonh, ");
+        browser.set("search", "muonh");
+        Browser.waitFor("another step", () -> browser.string(picture).contains("muonh, "));
+        browser.set("search", "");
+        Browser.waitFor("the first step", () -> browser.string(picture).equals(first));
+        browser.evaluate("""
+                (([run, matrix, step]) => {
+                  run.value = 'muon';
+                  matrix.selectedIndex = 2;
+                  run.dispatchEvent(new Event('input', { bubbles: true }));
+                  step.value = 3;
+                  step.dispatchEvent(new Event('input', { bubbles: true }));
+                })(document.querySelectorAll('#geometry-choice select, #geometry-choice input'))""");
+        String chosen = browser.string(picture);
+        assertThat(chosen).contains("muon, ");
+        browser.set("search", "inverse");
+        Browser.waitFor("another step", () -> browser.string(picture).contains("inverse, "));
+        browser.set("search", "");
+        Browser.waitFor("the chosen step", () -> browser.string(picture).equals(chosen));
     }
 
     @Test

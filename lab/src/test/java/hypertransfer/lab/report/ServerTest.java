@@ -85,6 +85,23 @@ class ServerTest {
         }
     }
 
+    /** It was looked for once, when its follower was first seen. */
+    @Test
+    void aTargetMayComeLater() throws Exception {
+        new SyntheticRun(folder.resolve("later"), 1e-3, "steps=20", "target=../muon").finished();
+        Iterator<JsonNode> messages = events(server);
+        assertThat(next(messages, "run").path("target").isNull()).isTrue();
+        assertThat(next(messages, "lines").at("/training/step")).hasSize(20);
+        SyntheticRun muon = new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
+        assertThat(next(messages, "run").path("run").asString()).isEqualTo("muon");
+        JsonNode again = next(messages, "run");
+        assertThat(again.path("run").asString()).isEqualTo("later");
+        assertThat(again.path("target").asString()).isEqualTo("muon");
+        assertThat(next(messages, "gap").at("/training/steps").asInt()).isEqualTo(20);
+        muon.state("failed");
+        while (!next(messages, "state").path("state").asString().equals("failed")) {}
+    }
+
     /** They became one run of the page. */
     @Test
     void runsBehindLinksAreNamedByTheirLinks(@TempDir Path elsewhere) throws Exception {

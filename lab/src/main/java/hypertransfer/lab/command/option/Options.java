@@ -3,6 +3,7 @@ package hypertransfer.lab.command.option;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Preset;
 import java.nio.file.Path;
@@ -123,12 +124,12 @@ public final class Options {
             return path;
         }
 
-        /** In {@code out/}, named after a file. */
+        /** In {@code out/}, named after a file, or after the run whose configuration it is. */
         public static Path named(Path file, String suffix) {
-            Path name = file.toAbsolutePath().normalize().getFileName(); // that of "." too
+            Path full = file.toAbsolutePath().normalize(); // "." has a name too
+            Path name = (full.endsWith(Run.CONFIGURATION) ? full.getParent() : full).getFileName();
             if (name == null) {
-                throw new Refusal(
-                        file + " is not a file; give a configuration or an experiment, such as runs/muon.yaml");
+                throw new Refusal(file + " is not a file; give a configuration or experiment, such as runs/muon.yaml");
             }
             return Path.of("out", name.toString().replaceFirst("\\.ya?ml$", "") + suffix);
         }
