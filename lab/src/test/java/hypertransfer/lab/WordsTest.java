@@ -59,7 +59,7 @@ class WordsTest {
     @Test
     void aWholeNumberWithAnExponent() {
         assertThat(ht.fine("train", file, "--set steps=1e0 --out", dir.resolve("run")))
-                .contains("; 1 steps of");
+                .contains("; 1 step of");
         assertThat(ht.refused("train", file, "--set steps=1.5")).contains("a whole number is expected");
     }
 
