@@ -48,9 +48,10 @@ public final class Child implements AutoCloseable {
         return Stream.concat(command, Stream.of(args)).map(Object::toString).toList();
     }
 
-    /** What a short run loads, made once, as the launcher has it: without it a process takes a third longer. */
+    /** What a short run loads, made once per process of tests, as the launcher has it: without it a process takes a third longer. */
     private static final class Archive {
-        private static final Path FOLDER = Path.of("target/child").toAbsolutePath();
+        private static final Path FOLDER =
+                Path.of("target", System.getProperty("ht.child", "child")).toAbsolutePath();
         static final String CLASSES, OPTION;
 
         static {
