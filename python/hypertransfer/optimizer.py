@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from . import settings, shards, tensors
-from .algebra import Diverged, Reading, Refusal, State, Step, Transfer, transfer
+from .algebra import Diverged, Reading, Refusal, State, Step, Transfer
 from .directions import DIRECTIONS, Item
 from .parts import Part, check, named
 from .views import View, part_name
@@ -154,8 +154,7 @@ class HyperTransfer(torch.optim.Optimizer):
     # ------------------------------------------------------------------------------------------- the pieces of a step
 
     def _rule(self, group: Dict[str, Any]) -> Transfer:
-        settings.check(group)
-        return transfer(group["mode"], group["weight_decay"], group["target_weight_decay"], group["gradient"])
+        return settings.check(group)
 
     def _whole(self, group: Dict[str, Any]) -> bool:
         """Whether the direction needs the whole matrix, also where this process has a shard of it."""

@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional
 
 import torch
 
-from .algebra import GRADIENT_RULES, MODES, Refusal, nearest, transfer
+from .algebra import GRADIENT_RULES, MODES, Refusal, Transfer, nearest, transfer
 from .directions import COEFFICIENTS, DIRECTIONS, SHAPE_FACTORS
 from .views import View
 
@@ -69,12 +69,12 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     return made
 
 
-def check(group: Dict[str, Any]) -> None:
-    """Refuses values that no step can use, also where they were set later; a rate is checked with the step itself."""
+def check(group: Dict[str, Any]) -> Transfer:
+    """Its transfer. Refuses values that no step can use, also where they were set later; a rate is checked with the step itself."""
     choice("mode", group["mode"], MODES)
     if group["gradient"] is not None:
         choice("gradient", group["gradient"], GRADIENT_RULES)
-    _decay(group)
+    rule = _decay(group)
     View.parse(group["view"])
     number("zero_radius", group["zero_radius"], 0, math.inf)
     boolean("maximize", group["maximize"])
@@ -83,6 +83,7 @@ def check(group: Dict[str, Any]) -> None:
         choice("direction", group["direction"], DIRECTIONS)
         for name in DIRECTIONS[group["direction"]].options:
             _option(name, group[name])
+    return rule
 
 
 def refuse(name: str, direction: Any) -> None:
@@ -103,7 +104,7 @@ def changed(name: str, began: Dict[str, Optional[str]], now: Dict[str, Optional[
                   f" state is wrong: set {option} back, or make a new optimizer")
 
 
-def _decay(group: Dict[str, Any]) -> None:
+def _decay(group: Dict[str, Any]) -> Transfer:
     mode, decay, other = group["mode"], group["weight_decay"], group["target_weight_decay"]
     if decay and mode == "hyperball":
         raise Refusal(f"weight_decay is {decay!r}, and mode 'hyperball' keeps norms fixed without one; leave it out"
@@ -115,7 +116,7 @@ def _decay(group: Dict[str, Any]) -> None:
         raise Refusal("mode 'decay-transfer' has two weight decays; give target_weight_decay, that of the run it follows")
     number("weight_decay", decay, 0, math.inf)
     number("target_weight_decay", other, 0, math.inf)
-    transfer(mode, decay, other, group["gradient"])
+    return transfer(mode, decay, other, group["gradient"])
 
 
 def _option(name: str, value: Any) -> None:
