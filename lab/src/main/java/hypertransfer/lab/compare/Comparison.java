@@ -246,7 +246,7 @@ record Comparison(
 
     /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
     static boolean oneTask(Map<String, List<String>> differing) {
-        return differing.keySet().stream().noneMatch(key -> key.matches("network|steps|(model|data)\\..*"));
+        return differing.keySet().stream().noneMatch(key -> key.matches(Run.TASK));
     }
 
     private static long seed(Run run, String text) {

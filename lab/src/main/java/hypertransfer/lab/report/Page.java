@@ -1,6 +1,7 @@
 package hypertransfer.lab.report;
 
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -31,7 +32,8 @@ final class Page {
     /** Student: for the mean of 2, 3, ... values, how many standard errors to each side its 95% interval has. */
     private static final String KNOWN = IntStream.rangeClosed(1, 30)
             .mapToObj(freedom -> Double.toString(TDistribution.of(freedom).inverseSurvivalProbability(0.025)))
-            .collect(Collectors.joining(",", "{\"apart\":" + Turning.APART + ",\"student\":[", "],"));
+            .collect(Collectors.joining(
+                    ",", "{\"apart\":" + Turning.APART + ",\"task\":\"" + Run.TASK + "\",\"student\":[", "],"));
 
     private Page() {}
 

@@ -143,7 +143,7 @@ class Chart {
     if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
-      <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${cell.smooth && view.smooth > 0 ? cell.series.map(({ run, x, y }) => html`<path d="${this.path(cell, x, y)}" class="raw" stroke="${run.colour}" stroke-opacity="${cell.series.length > 3 ? 0.4 : 1}"/>`) : ''}${cell.series.map(series => this.line(cell, series))}</g>`);
+      <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${this.smooth(cell) ? cell.series.map(({ run, x, y }) => html`<path d="${this.path(cell, x, y)}" class="raw" stroke="${run.colour}" stroke-opacity="${cell.series.length > 3 ? 0.4 : 1}"/>`) : ''}${cell.series.map(series => this.line(cell, series))}</g>`);
     if (cell.named) parts.push(this.names(cell));
     if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label halo" text-anchor="middle">zero at every common step</text>`);
     if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick halo" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
@@ -187,6 +187,10 @@ class Chart {
     return [bottom - room, top + room];
   }
 
+  smooth(cell) {
+    return cell.smooth && view.smooth > 0;
+  }
+
   path(cell, x, ys) {
     const [lo, hi] = this.range;
     return d3.line(i => cell.x(x[i]), i => cell.py(ys[i])).defined(i => cell.drawable(ys[i])).digits(1)(thin(x, ys, lo, hi, Math.ceil(cell.box.w)));
@@ -199,7 +203,7 @@ class Chart {
     if (only >= 0 && y.findLastIndex(cell.drawable) === only) {
       return html`<circle cx="${cell.x(x[only])}" cy="${cell.py(y[only])}" r="3" fill="${run.colour}" data-run="${run.name}"/>`;
     }
-    const smooth = cell.smooth && view.smooth > 0;
+    const smooth = this.smooth(cell);
     const many = cell.series.length > 8 ? 0.65 : 1, under = !cell.fine && cell.series.some(other => follows(other.run) === run);
     const style = cell.zero && !cell.pairs ? stroke({ colour: run.colour }, 1.4 * scale) : under ? html`${stroke(run, 6 * scale * many)} class="under"` : stroke(run, (cell.fine ? 1 : follows(run) ? 1.9 : 2.4) * scale * many);
     const area = low ? d3.area(i => cell.x(x[i]), i => cell.py(low[i]), i => cell.py(high[i])).defined(i => cell.drawable(low[i]) && cell.drawable(high[i])).digits(1)(thin(x, low, lo, hi, Math.ceil(cell.box.w))) : null;

@@ -35,8 +35,8 @@ function study() {
   }
   for (const side of sides) {
     const taken = sides.some(other => other !== side && other.name === side.name), facet = facets.find(f => f.runs.includes(side.lead));
-    const values = facet && [...(facets.length > 1 ? [facet.label] : []), ...axes.map(({ key }) => short(key) + '=' + plain(side.lead.config[key]))].join(', ');
-    const name = values?.length <= 40 ? values : taken ? side.lead.name : side.name; // more would not fit beside a line
+    const point = facet && [...(facets.length > 1 ? [facet.label] : []), ...axes.map(({ key }) => short(key) + '=' + plain(side.lead.config[key]))].join(', ');
+    const name = point?.length <= 40 ? point : taken ? side.lead.name : side.name; // more would not fit beside a line
     const alike = facet && sides.some(other => other !== side && facet.runs.includes(other.lead) && axes.every(({ key }) => other.lead.config[key] === side.lead.config[key]));
     side.brief = alike ? side.lead.name : name;
     side.label = side.brief + (side.runs.length > 1 ? ` (${side.runs.length} seeds)` : '');

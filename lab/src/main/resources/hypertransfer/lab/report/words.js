@@ -74,7 +74,7 @@ function rates() {
 /** Speaks up where optimizers, each in its best run, turn their matrices at very different rates; of a run that is not finished they are of other steps. */
 function warning() {
   const { facets, rows } = model.study, known = moved().filter(finished), groups = rows.length ? rows.map(row => known.filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [known];
-  const task = ({ lead: { config } }) => Object.entries(config).filter(([key]) => /^(network|steps|(model|data)\..*)$/.test(key)).join(); // “ht fair” refuses others
+  const keys = new RegExp(`^(${data.task})$`), task = ({ lead: { config } }) => Object.entries(config).filter(([key]) => keys.test(key)).join(); // “ht fair” refuses others
   const folds = groups.filter(group => new Set(group.map(task)).size === 1).map(group => {
     const best = d3.rollups(group, same => d3.least(same, side => valueOf(side, 'validation')), side => optimizer(side.lead)).map(([, side]) => side);
     const mean = side => valueOf(side, 'mean'), slow = d3.least(best, mean), fast = d3.greatest(best, mean);

@@ -23,9 +23,13 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 public final class ConfigurationFile {
     private static final YAMLMapper YAML =
             Strict.strict(YAMLMapper.builder()).addModule(new Words()).build();
-    private static final Map<String, String> DEFAULTS = settings(of());
 
     private ConfigurationFile() {}
+
+    /** Resolved where they are first asked for: few commands do. */
+    private static final class Defaults {
+        static final Map<String, String> ALL = settings(of());
+    }
 
     /** Reads a file, with {@code key=value} settings over it. */
     public static Configuration read(Path file, List<String> settings) {
@@ -91,7 +95,7 @@ public final class ConfigurationFile {
 
     /** The same of a file of any version: keys that came later have their defaults, and keys that are gone are left out. */
     public static Map<String, String> settings(Path file) {
-        Map<String, String> settings = new LinkedHashMap<>(DEFAULTS);
+        Map<String, String> settings = new LinkedHashMap<>(Defaults.ALL);
         settings.putAll(flat(keys(file.toString(), tree(file))));
         settings.keySet().removeIf(ConfigurationFile::gone);
         return settings;

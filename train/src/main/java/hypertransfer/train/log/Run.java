@@ -40,6 +40,9 @@ public record Run(Path directory) {
 
     public static final String CHECKPOINTS = "checkpoints";
 
+    /** The keys in which runs agree whose optimizers can be compared. */
+    public static final String TASK = "network|steps|(model|data)[.].*";
+
     /** How deep below a directory runs are looked for: {@code out/exp1/seed-1234/muon} is three deep in {@code out}. */
     public static final int DEPTH = 4;
 
