@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,24 +41,31 @@ class RunsTableTest {
         }
     }
 
+    /** The commands are those of docs/runs/README.md, beside all runs that it unpacks. */
     @Test
     void intervalOverSeeds() throws Exception {
-        for (String name : List.of("zero", "seeds", "m1", "m1-seeds")) {
-            said(
-                    "python3",
-                    "-m",
-                    "tarfile",
-                    "-e",
-                    "docs/runs/paper-50m-" + name + ".tar.xz",
-                    "" + dir.toAbsolutePath());
-        }
-        for (String network : List.of("", "m1-")) {
-            compared(runs(network + "muonh-0.0125-zero"), runs(network + "muon-0.01-zero"));
+        said(
+                "sh",
+                "-c",
+                "for f in docs/runs/paper-50m-*.tar.xz; do python3 -m tarfile -e $f " + dir.toAbsolutePath()
+                        + "; done");
+        String readme = Files.readString(ROOT.resolve("docs/runs/README.md"));
+        List<String> commands = Pattern.compile("^    .*ht compare (.*?)\\)?$", Pattern.MULTILINE)
+                .matcher(readme)
+                .results()
+                .map(found -> found.group(1).replace("out/paper-50m/", ""))
+                .toList();
+        assertThat(commands).hasSize(2);
+        for (String runs : commands) {
+            compared(said("sh", "-c", "cd " + dir.toAbsolutePath() + " && printf '%s\\n' " + runs)
+                    .lines()
+                    .map(dir::resolve)
+                    .toList());
         }
     }
 
-    private static void compared(List<Path> ours, List<Path> theirs) throws Exception {
-        JsonNode compared = new Ht().json("compare", ours, theirs);
+    private static void compared(List<Path> runs) throws Exception {
+        JsonNode compared = new Ht().json("compare", runs);
         JsonNode difference = compared.at("/differences/0");
         assertThat(difference.get("pairs").asInt()).isEqualTo(3);
         String wanted = String.format(
@@ -69,13 +75,6 @@ class RunsTableTest {
                 difference.get("high").asDouble(),
                 difference.get("p").asDouble());
         assertThat(Files.readString(ROOT.resolve("notes/LOG.md"))).contains(wanted);
-    }
-
-    private List<Path> runs(String name) throws IOException {
-        try (Stream<Path> all =
-                Files.find(dir, 2, (path, is) -> path.getFileName().toString().startsWith(name))) {
-            return all.sorted().toList();
-        }
     }
 
     private static String said(String... command) throws Exception {
