@@ -85,4 +85,19 @@ class TensorDifferenceTest {
         assertThat(ht.refused("compare", run, run, "--at 3")).contains("has no checkpoint of step 3", "[4, 2]");
         assertThat(ht.refused("compare", run, run, other, "--tensors")).contains("give only");
     }
+
+    /** As on a card, where two runs that multiply by other algorithms differ from the first step on. */
+    @Test
+    void aFollowerBeginsWithTheAlgorithmsOfItsTarget() throws IOException {
+        Path run = train("muon"), other = train("other", "--set", "matrices.rate=0.2");
+        Files.writeString(run.resolve("decisions.txt"), "card product this\n");
+        Files.writeString(other.resolve("decisions.txt"), "card product that\n");
+        Path follower = dir.resolve("follower");
+        ht.fine("transfer", run, "--mode hypertransfer --out", follower);
+        assertThat(follower.resolve("decisions.txt")).hasSameTextualContentAs(run.resolve("decisions.txt"));
+        assertThat(ht.fine("compare", other, run))
+                .contains("at step 1 (matrix products by other algorithms, decisions.txt);");
+        Files.delete(other.resolve("decisions.txt"));
+        assertThat(ht.fine("compare", other, run)).contains("at step 1;");
+    }
 }

@@ -157,7 +157,8 @@ public final class CompareCommand implements Callable<Integer> {
             out.print(
                     d.first() == null
                             ? "no loss that both have logged differs in any bit; "
-                            : "the first loss that differs is at step " + d.first() + "; ");
+                            : "the first loss that differs is at step " + d.first()
+                                    + (d.alike() ? "; " : " (matrix products by other algorithms, decisions.txt); "));
             out.println(
                     d.crossover() == null
                             ? "neither overtakes the other"

@@ -108,15 +108,22 @@ record Comparison(
      * @param ends of the seeds that both have
      * @param largest the largest absolute difference of training losses, over steps and pairs
      * @param first the first step at which a training or validation loss differs in any bit; null where none does
+     * @param alike whether both runs of every pair multiplied by the same algorithms, without which bits differ at once
      * @param rates the largest relative difference of effective rates, over steps, matrices and pairs; null where no step
      *     is in both logs
      * @param crossover the last validated step at which the other one came out ahead; null where it never changes
      */
     record Difference(
-            String name, @JsonUnwrapped Paired ends, double largest, Integer first, Double rates, Integer crossover) {
+            String name,
+            @JsonUnwrapped Paired ends,
+            double largest,
+            Integer first,
+            boolean alike,
+            Double rates,
+            Integer crossover) {
         private Difference corrected(List<Difference> family) {
             Paired holm = ends.corrected(family.stream().map(Difference::ends).toList());
-            return new Difference(name, holm, largest, first, rates, crossover);
+            return new Difference(name, holm, largest, first, alike, rates, crossover);
         }
     }
 
@@ -345,6 +352,7 @@ record Comparison(
     private static Difference difference(Alike baseline, Alike other, Consumer<String> told) {
         List<NavigableMap<Integer, Double>> validations = new ArrayList<>(), losses = new ArrayList<>();
         Double rates = null;
+        boolean alike = true;
         for (Read a : baseline.runs) {
             for (Read b : other.runs.stream().filter(b -> b.seed == a.seed).toList()) {
                 validations.add(minus(b.curves.validations(), a.curves.validations()));
@@ -353,6 +361,7 @@ record Comparison(
                     throw new Refusal(a.run.directory() + " and " + b.run.directory()
                             + " share no validated step; compare runs with the same validation.every");
                 }
+                alike &= b.run.multipliedAs(a.run);
                 double rate = rates(b.run, a.run, told);
                 rates = Double.isNaN(rate) ? rates : (Double) Math.max(rates == null ? 0 : rates, rate);
             }
@@ -373,7 +382,7 @@ record Comparison(
                 .map(Map.Entry::getKey)
                 .min(Comparator.naturalOrder())
                 .orElse(null);
-        return new Difference(other.name, Paired.of(ends), largest, first, rates, crossover(validations));
+        return new Difference(other.name, Paired.of(ends), largest, first, alike, rates, crossover(validations));
     }
 
     private static double rates(Run own, Run other, Consumer<String> told) {

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -197,6 +198,18 @@ public record Run(Path directory) {
     /** The configuration with a character per byte, so that nothing is damaged text. */
     private String text() {
         return Atomic.told("read", file(CONFIGURATION), () -> Files.readString(file(CONFIGURATION), ISO_8859_1));
+    }
+
+    /** Whether the two computed matrix products by the same algorithms, as far as both have noted theirs. */
+    public boolean multipliedAs(Run other) {
+        Path own = file(DECISIONS), its = other.file(DECISIONS);
+        return !Files.exists(own)
+                || !Files.exists(its)
+                || Atomic.told(
+                        "compare",
+                        own,
+                        () -> Set.copyOf(Files.readAllLines(own, ISO_8859_1))
+                                .equals(Set.copyOf(Files.readAllLines(its, ISO_8859_1))));
     }
 
     /** Another run, by its path from this one's directory, or from where the program was started; null names none. */

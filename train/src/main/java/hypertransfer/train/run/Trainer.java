@@ -172,16 +172,25 @@ public final class Trainer {
         }
     }
 
-    /** The run's own file at rank 0; elsewhere a copy of what it holds now, since one process writes a file. */
+    /**
+     * The run's own file at rank 0; elsewhere a copy of what it holds now, since one process writes a file. A run begins
+     * with the choices of the one that it follows: by other ones no two bits need agree.
+     */
     private Path decisions() {
         Path file = directory.file(Run.DECISIONS);
-        if (lock != null) {
-            return file;
-        }
-        return Atomic.told("copy", file, () -> {
+        Path chosen = directory.checkpoints().isEmpty() && !Files.exists(file)
+                ? directory.target().map(run -> run.file(Run.DECISIONS)).orElse(file)
+                : file;
+        return Atomic.told("copy", chosen, () -> {
+            if (lock != null) {
+                if (chosen != file && Files.exists(chosen)) {
+                    Atomic.write(file, Files.readString(chosen));
+                }
+                return file;
+            }
             Path copy = Files.createTempDirectory("ht-rank").resolve(Run.DECISIONS);
-            if (Files.exists(file)) {
-                Files.copy(file, copy);
+            if (Files.exists(chosen)) {
+                Files.copy(chosen, copy);
             }
             copy.getParent().toFile().deleteOnExit();
             copy.toFile().deleteOnExit();
