@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
@@ -200,16 +199,21 @@ public record Run(Path directory) {
         return Atomic.told("read", file(CONFIGURATION), () -> Files.readString(file(CONFIGURATION), ISO_8859_1));
     }
 
-    /** Whether the two computed matrix products by the same algorithms, as far as both have noted theirs. */
+    /** Whether the two computed matrix products by the same algorithms of one card, as far as both have noted theirs. */
     public boolean multipliedAs(Run other) {
-        Path own = file(DECISIONS), its = other.file(DECISIONS);
-        return !Files.exists(own)
-                || !Files.exists(its)
-                || Atomic.told(
-                        "compare",
-                        own,
-                        () -> Set.copyOf(Files.readAllLines(own, ISO_8859_1))
-                                .equals(Set.copyOf(Files.readAllLines(its, ISO_8859_1))));
+        Map<String, String> its = other.products();
+        return products().entrySet().stream()
+                .allMatch(own -> own.getValue().equals(its.getOrDefault(own.getKey(), own.getValue())));
+    }
+
+    private Map<String, String> products() {
+        Path file = file(DECISIONS); // lines of card, product, algorithm, checksum
+        List<String> lines =
+                Files.exists(file) ? Atomic.told("read", file, () -> Files.readAllLines(file, ISO_8859_1)) : List.of();
+        return lines.stream()
+                .map(line -> line.split(" "))
+                .filter(words -> words.length > 2)
+                .collect(Collectors.toMap(words -> words[1], words -> words[0] + words[2], (first, last) -> last));
     }
 
     /** Another run, by its path from this one's directory, or from where the program was started; null names none. */
