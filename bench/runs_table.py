@@ -6,8 +6,11 @@
 PLACE: a folder with runs inside, or a .tar.xz of one. One row per run: settings, last validation loss, the end of the effective
 rate over its peak (mean and range over the hidden matrices), and how much the norms have grown at the end, by kind of matrix. For
 each pair A:B, names of two runs, the second table has the validation loss of A minus that of B at the end, how many training and
-validation losses differ in any bit, and who leads when. For a pair of different lengths the third table compares A with B by the
+validation losses differ in any bit, and who leads when. For a pair of different lengths another table compares A with B by the
 horizon law instead: effective rates over k = sqrt(steps of B / steps of A), and norms over their first, at the same part of the way.
+Where B follows another run, a table has the largest relative differences of its target's norms and of its effective rates to A's,
+and the last loss of its own matrices as they are. A:A is the shape of A's rates: where they are highest, and how the end over the
+peak differs by kind of matrix.
 """
 import bisect
 import json
@@ -73,10 +76,51 @@ def pair(a, b):
             if leader:
                 parts.append(f"{leader.name} from {part[0]} to {part[-1]} (at most {largest:.4f})")
             begin = i + 1
+    if len(parts) > 6:
+        parts = [f"{len(parts) - 1} changes, the last: {parts[-1]}"]
     apart = max(abs(ours[s] - theirs[s]) for s in steps)
     if 0 < apart < 0.0005:
         parts = [f"nobody by more than {apart:.1e}"]
     return f"| {a.name} - {b.name} | {ours[steps[-1]] - theirs[steps[-1]]:+.4f} | {count} | {'; '.join(parts) or 'nobody'} |"
+
+
+def follower(a, b):
+    """How far B's idea of its target is from A, over all matrices and common logged steps."""
+    logs = [{line["step"]: line for line in lines(run / "matrices.jsonl")} for run in (a, b)]
+    common = sorted(set(logs[0]) & set(logs[1]))
+    values = [
+        max(abs(x - y) / y for s in common for x, y in zip(logs[1][s][key], logs[0][s][key])) for key in ("target_norm", "effective")
+    ]
+    carrier = losses(b, "carrier")
+    last = f"{carrier[max(carrier)]:.1f}" if carrier else "-"
+    return f"| {b.name} | {len(common)} | {values[0]:.1e} | {values[1]:.1e} | {last} |"
+
+
+def shape(run):
+    logged = lines(run / "matrices.jsonl")
+    names = json.loads((run / "provenance.json").read_text())["matrices"]
+
+    def highest(curve):
+        return max(range(len(logged)), key=curve.__getitem__)
+
+    mean = [sum(line["effective"]) / len(names) for line in logged]
+    halved, kinds, nominal = [], {}, []
+    for k, name in enumerate(names):
+        curve = [line["effective"][k] for line in logged]
+        top = highest(curve)
+        halved.append(next(line["step"] for line, x in zip(logged[top:], curve[top:]) if x <= curve[top] / 2))
+        kinds.setdefault(name.split(".")[-2], []).append(curve[-1] / curve[top])
+        rates = [line["rate"][k] for line in logged]
+        nominal.append((rates[highest(rates)], logged[highest(rates)]["step"]))
+    peaks, at = zip(*nominal)
+    values = [
+        run.name,
+        f"{max(mean):.4f} at {logged[highest(mean)]['step']}",
+        f"{min(halved)} to {max(halved)}",
+        f"{min(peaks):.4f} to {max(peaks):.4f} at {min(at)} to {max(at)}",
+        ", ".join(f"{kind} {sum(ends) / len(ends):.4f}" for kind, ends in kinds.items()),
+    ]
+    return "| " + " | ".join(values) + " |"
 
 
 def steps(run):
@@ -116,16 +160,26 @@ def main(*arguments):
         for run in runs.values():
             print(row(run))
         pairs = [(runs[a], runs[b]) for a, b in pairs]
-        alike = [both for both in pairs if steps(both[0]) == steps(both[1])]
-        if alike:
-            print("\n| pair | at the end | losses that differ | who leads at which validations |\n|---|---|---|---|")
-        for a, b in alike:
-            print(pair(a, b))
-        if len(alike) < len(pairs):
-            print("\n| pair | steps | k | effective rate over k times the other's, rms | norm, rms |\n|---|---|---|---|---|")
-        for a, b in pairs:
-            if (a, b) not in alike:
-                print(lengths(a, b))
+        others = [both for both in pairs if both[0] != both[1]]
+        alike = [both for both in others if steps(both[0]) == steps(both[1])]
+        table("| pair | at the end | losses that differ | who leads at which validations |", pair, alike)
+        head = "| follower | logged steps | its target's norms, largest relative difference | effective rates | loss of its own matrices |"
+        table(head, follower, [both for both in alike if follows(both[1])])
+        head = "| pair | steps | k | effective rate over k times the other's, rms | norm, rms |"
+        table(head, lengths, [both for both in others if both not in alike])
+        head = "| run | highest effective rate (mean), at step | each at half of its own, at step | highest nominal rates, at step | end/peak |"
+        table(head, lambda run, _: shape(run), [both for both in pairs if both[0] == both[1]])
+
+
+def follows(run):
+    return "transfer" in setting((run / "config.yaml").read_text(), "matrices", "mode")
+
+
+def table(head, line, pairs):
+    if pairs:
+        print(f"\n{head}\n" + "|---" * (head.count("|") - 1) + "|")
+    for a, b in pairs:
+        print(line(a, b))
 
 
 if __name__ == "__main__":
