@@ -76,9 +76,9 @@ def pair(a, b):
             if leader:
                 parts.append(f"{leader.name} from {part[0]} to {part[-1]} (at most {largest:.4f})")
             begin = i + 1
-    if len(parts) > 6:
-        parts = [f"{len(parts) - 1} changes, the last: {parts[-1]}"]
     apart = max(abs(ours[s] - theirs[s]) for s in steps)
+    if len(parts) > 6:
+        parts = [f"{len(parts) - 1} changes, at most {apart:.4f}; the last: {parts[-1]}"]
     if 0 < apart < 0.0005:
         parts = [f"nobody by more than {apart:.1e}"]
     return f"| {a.name} - {b.name} | {ours[steps[-1]] - theirs[steps[-1]]:+.4f} | {count} | {'; '.join(parts) or 'nobody'} |"
