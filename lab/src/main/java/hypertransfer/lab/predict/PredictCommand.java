@@ -6,6 +6,7 @@ import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Equilibrium;
 import hypertransfer.prediction.Fitted;
@@ -136,7 +137,7 @@ public final class PredictCommand implements Runnable {
     private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
         String mode = c.matrices().mode().label();
         out.println(PredictedKind.describe(c) + ", mode " + mode + ", "
-                + c.model().layers() + " layers, " + c.steps() + (c.steps() == 1 ? " step" : " steps"));
+                + c.model().layers() + " layers, " + StepLine.steps(c.steps()));
         new Table<Row>()
                 .column("kind", "%s", Row::kind)
                 .column("shape", "%11s", r -> r.rows + " x " + r.cols)

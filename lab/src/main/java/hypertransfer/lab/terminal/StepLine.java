@@ -74,9 +74,9 @@ public final class StepLine implements Watcher {
         Architecture a = c.architecture();
         String parameters =
                 "%,d parameters (%,d without the head)".formatted(a.parameters(), a.parametersWithoutHead());
-        String steps = "%d step%s of %,d tokens".formatted(c.steps(), c.steps() == 1 ? "" : "s", c.tokensPerStep());
+        String run = steps(c.steps()) + " of %,d tokens".formatted(c.tokensPerStep());
         out.println(width.fold(
-                a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + steps, 4));
+                a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + run, 4));
         Team team = session.team();
         peak = team.size() * session.engine().peak();
         if (team.size() > 1) {
@@ -179,6 +179,11 @@ public final class StepLine implements Watcher {
             unfinished = false;
         }
         out.flush();
+    }
+
+    /** So many steps, in words. */
+    public static String steps(int number) {
+        return String.format(number == 1 ? "%,d step" : "%,d steps", number);
     }
 
     public static String duration(double seconds) {

@@ -9,6 +9,12 @@ function sweepPoints() {
   });
 }
 
+/** The best of some points, at common seeds; undefined where that cannot be told. */
+function bestPoint(points) {
+  const known = points.filter(p => p.loss !== null), best = lowest(known.map(p => p.run.side));
+  return d3.least(known.filter(p => best.includes(p.run.side)), p => p.loss);
+}
+
 /** Loss against the setting that matters most, one line for each value of the others. */
 class Sweep {
   constructor(host, spec) {
@@ -49,7 +55,7 @@ class Sweep {
       const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
         const box = { x: wide * column + 64, y: top + (facets.length > 1 ? 14 : 0), w: wide - 64, h: high };
         const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends(known.filter(p => alike || facet.runs.includes(p.run))), [box.y + box.h - 10, box.y + 6]).nice() };
-        const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own.filter(p => p.loss !== null), p => p.loss);
+        const own = points.filter(p => facet.runs.includes(p.run)), lowest = bestPoint(own);
         parts.push(this.panel(facet, box, scales, first), groups.map((text, i) => this.line(own.filter(p => name(p) === text), box, scales, colour(i))));
         if (lowest) parts.push(html`<circle cx="${scales.x(lowest.at[0])}" cy="${scales.y(lowest.loss)}" r="7" class="ring"/>`);
         const said = lowest ? [[`${facets.length > 1 ? facet.label + ': ' : ''}best ${show(lowest.loss)} at ${setting(swept(), lowest)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
@@ -110,12 +116,12 @@ function sweepMaps() {
   if (!rows) return [];
   const points = sweepPoints(), left = others.length ? `; ${others.map(({ key }) => key).join(' and ')} at its best` : '';
   return facets.map(facet => {
-    const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own, p => p.loss ?? Infinity);
+    const own = points.filter(p => facet.runs.includes(p.run)), lowest = bestPoint(own);
     const cells = d3.rollups(own, group => d3.least(group, p => p.loss ?? Infinity), p => p.at[1] + '|' + p.at[0]).map(([, p]) => p);
     const taken = (axis, i) => axis.values.filter(value => own.some(p => p.at[i] === value)).map(plain);
     return {
       title: facets.length > 1 ? facet.label : 'last validation loss', across: columns.key + left, down: rows.key, rows: taken(rows, 1), columns: taken(columns, 0),
-      cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest.run })),
+      cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest?.run })),
     };
   });
 }

@@ -263,9 +263,9 @@ class ManyRunsTest {
         browser.has(1, "#rows svg path[data-run=twin]");
     }
 
-    /** "a ends lowest; next b, 0.1 below it at their common seed". */
+    /** "a ends lowest; next b, 0.1 below it at their common seed": and the mean over three seeds had no star against one. */
     @Test
-    void theNextMayBeLowerAtACommonSeed() throws Exception {
+    void theLowestIsLowestAtCommonSeeds() throws Exception {
         lower(run("a", "seed=1"), 0.3);
         for (int seed = 1; seed <= 3; seed++) {
             lower(run("b-seed" + seed, "seed=" + seed, "matrices.mode=hyperball"), seed == 1 ? 0.4 : 0.1);
@@ -273,8 +273,46 @@ class ManyRunsTest {
         run("c", "seed=1", "matrices.direction=lion");
         open();
         assertThat(browser.text("#claim"))
-                .contains("a ends lowest, at ")
-                .containsPattern("next b \\(3 seeds\\), at \\d\\.\\d{4} but 0\\.\\d+ below it at their common seed");
+                .startsWith("b (3 seeds) ends lowest, at ")
+                .containsPattern("next a, at \\d\\.\\d{4} and 0\\.11\\d+ above it at their common seed");
+        assertThat(stars()).isEqualTo("b-seed1");
+    }
+
+    /** The luckier seed had the star, and its configuration was the best of a sweep. */
+    @Test
+    void withoutACommonSeedNoneIsTheLowest() throws Exception {
+        lower(run("a", "seed=1"), 0.3);
+        run("b", "seed=2", "matrices.mode=hyperball");
+        open();
+        assertThat(browser.text("#claim")).startsWith("b ends 0.28710 above a (they have no seed in common).");
+        assertThat(stars()).isEmpty();
+        browser.close();
+        for (int i = 1; i <= 4; i++) {
+            lower(run("r0.0" + i, "seed=" + i, "matrices.direction=lion", "matrices.rate=0.0" + i), 0.1 * i);
+        }
+        open();
+        assertThat(browser.text("#claim"))
+                .contains("Which point is best cannot be told: they have no seeds in common.")
+                .doesNotContain(" is the best of ");
+        assertThat(stars()).isEmpty();
+    }
+
+    /** The best of a sweep was the one whose further seeds were the luckiest. */
+    @Test
+    void theBestOfASweepIsBestAtCommonSeeds() throws Exception {
+        for (int i = 1; i <= 4; i++) {
+            lower(run("r0.0" + i, "seed=1", "matrices.rate=0.0" + i), 0.1 * i);
+        }
+        lower(run("r0.02-seed2", "seed=2", "matrices.rate=0.02"), 3);
+        open();
+        assertThat(browser.text("#claim"))
+                .contains("rate=0.04 is the best of 4 points", "the worst ends 0.29123 above it");
+        assertThat(stars()).isEqualTo("r0.04");
+    }
+
+    private String stars() throws Exception {
+        return browser.string(
+                "[...document.querySelectorAll('#table .best')].map(cell => cell.closest('tr').dataset.run).join()");
     }
 
     /** A transfer of one seed was said to follow all three. */
