@@ -52,6 +52,10 @@ class SweepTest {
         assertThat(ht.fine(sweep))
                 .contains("diverged", "Infinity", "matrices.rate adamw.rate validation", "peak rate end/peak")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
+        assertThat(ht.out())
+                .contains("point 1 of 4: matrices.rate=0.0001 adamw.rate=0.01\n")
+                .containsPattern("point 4 of 4: .* adamw.rate=9.9; \\d+:\\d\\d left for these 4 runs\n")
+                .doesNotContain("the first of"); // which engine it is stands in the line of each run
         assertThat(ht.out()).contains("the best lies on the edge of matrices.rate and adamw.rate: extend the grid");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
         Object[] again = Arrays.copyOf(sweep, sweep.length + 1);
@@ -61,7 +65,7 @@ class SweepTest {
                 .isEqualToIgnoringNewLines(results().toString());
         assertThat(ht.err())
                 .as("the second call trains nothing")
-                .contains("best ")
+                .contains("best ", "point 2 of 4: matrices.rate=0.0001 adamw.rate=9.9; trained before")
                 .doesNotContain("step 00001");
         assertThat(to.resolve("report.html")).isNotEmptyFile();
     }

@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
@@ -152,18 +153,22 @@ public final class Sweep {
      */
     public boolean run(Interrupt stop) {
         List<Path> paths = List.copyOf(points.keySet());
-        return new Sharing(paths, stop, out).run(run -> true, run -> {
+        Sharing all = new Sharing(paths, stop, out);
+        long since = System.nanoTime();
+        AtomicInteger done = new AtomicInteger();
+        return all.run(run -> true, run -> {
             Point point = points.get(run);
-            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + text(point.values, " "));
+            RunStatus now = new Run(run).status();
+            boolean over = now.state() == RunStatus.State.FINISHED || now.kind() == FailureKind.DIVERGED;
+            String left = over ? "; trained before" : all.left(since, done.getAndIncrement(), run);
+            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + text(point.values, " ")
+                    + left);
             boolean begun = new Run(run).begun();
             if (begun) {
                 Launch.resumable(run, point.configuration);
             }
-            RunStatus now = new Run(run).status();
             try {
-                return now.state() == RunStatus.State.FINISHED
-                        || now.kind() == FailureKind.DIVERGED
-                        || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
+                return over || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
             } catch (Diverged diverged) {
                 out.println(diverged.getMessage());
                 return true;

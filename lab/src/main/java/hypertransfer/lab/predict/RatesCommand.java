@@ -290,7 +290,8 @@ public final class RatesCommand implements Runnable {
                 + shape + ", " + StepLine.steps(tuned.steps()));
         out.println("to   " + answer.to);
         if (!answer.horizon.isEmpty()) {
-            out.println("     by the horizon law: " + answer.horizon);
+            out.println("     by the horizon law: "
+                    + answer.horizon.entrySet().stream().map(Object::toString).collect(Collectors.joining(", ")));
         }
         new Table<Row>()
                 .column("kind", "%s", Row::kind)

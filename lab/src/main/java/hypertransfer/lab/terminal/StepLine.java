@@ -35,6 +35,7 @@ public final class StepLine implements Watcher {
     private Map<String, Double> turning = Map.of(); // the mean effective rate of each kind, as last logged
     private List<String> last = List.of(); // the fields of the last step
     private double validation = Double.NaN;
+    private int taken; // steps since the start
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
 
@@ -101,7 +102,7 @@ public final class StepLine implements Watcher {
 
     @Override
     public void stepped(int step, double loss, double seconds, long tokens) {
-        pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
+        pace = taken++ < 2 ? seconds : 0.9 * pace + 0.1 * seconds; // the first step also warms the machine up
         int done = step + 1;
         List<String> fields = new ArrayList<>();
         fields.add(bar(done) + place(done));
