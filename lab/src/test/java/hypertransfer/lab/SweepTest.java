@@ -90,13 +90,21 @@ class SweepTest {
                 .contains("the best lies on the edge of matrices.rate: extend the grid");
     }
 
-    /** Their runs were points of one sweep, and the longer ones the best. */
+    /**
+     * Their runs were points of one sweep, and the longer ones the best. More points of the same were all that the results
+     * had, and the best of them was at an end of the grid.
+     */
     @Test
     void anotherSweepIsNotMixedIn() {
         ht.fine(sweep);
-        ht.fine("sweep", file, "--grid rate=0.04 --out", to, Ht.TINY); // more points of the same
+        assertThat(ht.fine("sweep", file, "--grid rate=0.04,0.005 --out", to, Ht.TINY)) // more points of the same
+                .contains("point 1 of 4: matrices.rate=0.01; trained before", "point 4 of 4: matrices.rate=0.005");
+        assertThat(results().findValuesAsString("matrices.rate")).containsExactly("0.01", "0.02", "0.04", "0.005");
+        assertThat(to.resolve("report.html")).content().contains("matrices.rate=0.02", "matrices.rate=0.04");
+        ht.fine("sweep", file, "--grid rate=0.08 --out", to, Ht.TINY, "--set matrices.decay=0.2");
+        assertThat(results()).hasSize(1);
         assertThat(ht.refused("sweep", file, "--grid rate=0.08 --out", to, Ht.TINY, "--set steps=7"))
-                .contains("has another sweep: steps is ", " in matrices.rate=0.01, and 7 here; choose another --out");
+                .contains("has another sweep: steps is ", " in matrices.rate=0.08, and 7 here; choose another --out");
     }
 
     /** Failed with a NumberFormatException after all training, and left no result. */

@@ -48,7 +48,7 @@ const swept = () => model.study.axes;
 const sides = () => model.study.sides;
 const finished = side => side.runs.every(run => run.state.state === 'finished');
 const leads = () => sides().filter(side => !follows(side.lead));
-const facetName = (run, words) => words.map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
+const facetName = (run, words) => words.filter(key => run.config[key] !== 'null').map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
 
 /** How far the losses of a setting's values lie apart: what matters comes first. */
 function effect(key, points) {

@@ -19,7 +19,7 @@ function found({ runs, label }) {
   const name = model.study.facets.length > 1 ? label + ': ' : '';
   if (!lowest) return name + (points.length ? 'Which point is best cannot be told: they have no seeds in common.' : 'No run has a finite loss yet.');
   const worst = d3.max(points, p => apart(p.run.side, lowest.run.side).mean), failed = all.length - points.length;
-  return `${name}${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}; the worst ends ${gap(worst)} above it${failed ? `, and ${failed} without a loss` : ''}.`
+  return `${name}${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}${atSeeds(points)}; the worst ends ${gap(worst)} above it${failed ? `, and ${failed} without a loss` : ''}.`
     + (edge(axes, lowest).length ? ' The best lies on the edge of the grid.' : '') + ` Its effective rate: ${turning(lowest.run.side)}.`;
 }
 

@@ -306,7 +306,14 @@ class ManyRunsTest {
         lower(run("r0.02-seed2", "seed=2", "matrices.rate=0.02"), 3);
         open();
         assertThat(browser.text("#claim"))
-                .contains("rate=0.04 is the best of 4 points", "the worst ends 0.29123 above it");
+                .contains(
+                        "rate=0.04 is the best of 4 points, with a last validation loss of 1.3252 (at common seeds); the worst ends 0.29123 above it");
+        assertThat(browser.text("#sweep-curve"))
+                .contains("best 1.3252 at rate=0.04 (at common seeds)")
+                .containsPattern("rate=0.02 \\(2 seeds\\): 1\\.5\\d+ \\(at common seeds\\)");
+        assertThat(values("#table [data-run=\"r0.02\"] [data-key=validation]").getFirst())
+                .as("the mean over its seeds")
+                .isLessThan(1);
         assertThat(stars()).isEqualTo("r0.04");
     }
 
