@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -315,6 +316,23 @@ class ManyRunsTest {
                 .as("the mean over its seeds")
                 .isLessThan(1);
         assertThat(stars()).isEqualTo("r0.04");
+    }
+
+    /** The proposed command began another sweep, elsewhere, and the panels were called "base, recorded=null". */
+    @Test
+    void aSweepIsExtendedWhereItLies() throws Exception {
+        for (int i = 1; i <= 4; i++) {
+            lower(run("sweep/matrices.rate=0.0" + i, "matrices.rate=0.0" + i), 0.1 * i);
+            run("ball/rate-0.0" + i, "matrices.rate=0.0" + i, "matrices.mode=hyperball");
+        }
+        run("again", "matrices.recorded=angles.json");
+        open();
+        assertThat(browser.text("#sweep-curve"))
+                .containsPattern("matrices.rate=0.05333,0.07111\\s*--out\\s*" + Pattern.quote(where("sweep")))
+                .containsOnlyOnce("--out");
+        assertThat(browser.text("#claim"))
+                .contains("base: rate=0.04 is the best of 4 points", "hyperball: rate=0.0")
+                .doesNotContain("null");
     }
 
     private String stars() throws Exception {
