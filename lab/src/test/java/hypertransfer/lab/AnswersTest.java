@@ -46,6 +46,16 @@ class AnswersTest {
                         "(Muon, M2, width 128, 400 steps)");
     }
 
+    /** It had the errors of a Muon of another size. */
+    @Test
+    void whatAHyperballSetsHasNoError() {
+        assertThat(ht.fine("predict", MUON, "--set matrices.mode=hyperball --set model.layers=1"))
+                .contains("mode hyperball, 1 layer, 400 steps", "nothing here is an estimate")
+                .doesNotContain("measured error");
+        assertThat(ht.fine("predict", MUON, "--set matrices.mode=inverse-hypertransfer"))
+                .contains("measured error");
+    }
+
     /** The paper, 124M on FineWeb with the shape factor: 0.047. */
     @Test
     void predictsThePapersRatio() {

@@ -131,7 +131,7 @@ public final class ScheduleCommand implements Runnable {
         }
         String logged = ", of which " + answer.logged + " were logged; the others are interpolated";
         print.println(answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over "
-                + StepLine.steps(answer.steps) + (answer.logged < answer.steps ? logged : ""));
+                + StepLine.count(answer.steps, "step") + (answer.logged < answer.steps ? logged : ""));
     }
 
     private void write(RecordedRates recorded) {

@@ -287,7 +287,7 @@ public final class RatesCommand implements Runnable {
         Shaped tuned = from.matrices().schedule(from.steps());
         String shape = from.matrices().curve().schedule().text();
         out.println("from " + answer.from + ": rate " + tuned.peak() + ", final ratio " + tuned.finalRatio() + ", "
-                + shape + ", " + StepLine.steps(tuned.steps()));
+                + shape + ", " + StepLine.count(tuned.steps(), "step"));
         out.println("to   " + answer.to);
         if (!answer.horizon.isEmpty()) {
             out.println("     by the horizon law: "

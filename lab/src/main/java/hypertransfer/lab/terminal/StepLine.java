@@ -75,7 +75,7 @@ public final class StepLine implements Watcher {
         Architecture a = c.architecture();
         String parameters =
                 "%,d parameters (%,d without the head)".formatted(a.parameters(), a.parametersWithoutHead());
-        String run = steps(c.steps()) + " of %,d tokens".formatted(c.tokensPerStep());
+        String run = count(c.steps(), "step") + " of %,d tokens".formatted(c.tokensPerStep());
         out.println(width.fold(
                 a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + run, 4));
         Team team = session.team();
@@ -182,9 +182,9 @@ public final class StepLine implements Watcher {
         out.flush();
     }
 
-    /** So many steps, in words. */
-    public static String steps(int number) {
-        return String.format(number == 1 ? "%,d step" : "%,d steps", number);
+    /** One step, or several. */
+    public static String count(int number, String what) {
+        return String.format("%,d %s%s", number, what, number == 1 ? "" : "s");
     }
 
     public static String duration(double seconds) {
