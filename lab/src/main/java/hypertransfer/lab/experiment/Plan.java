@@ -166,7 +166,7 @@ public record Plan(
             if (Files.isSymbolicLink(path) && !Files.exists(path)) { // to a run that is gone
                 Atomic.told("delete", path, () -> Files.deleteIfExists(path));
             }
-            out.println(which + all.left(begun, done.getAndIncrement(), path));
+            Width.folded(out).println(which + all.left(begun, done.getAndIncrement(), path));
             return train(run, new Launch(path, c, resume, number > 1, out), stop);
         });
     }

@@ -173,8 +173,8 @@ public final class Sweep {
             Point point = points.get(run);
             boolean over = over(run);
             String left = over ? "; trained before" : all.left(since, done.getAndIncrement(), run);
-            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + text(point.values, " ")
-                    + left);
+            String which = "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": ";
+            Width.folded(out).println(which + text(point.values, " ") + left);
             boolean begun = new Run(run).begun();
             if (begun) {
                 Launch.resumable(run, point.configuration);
