@@ -82,6 +82,7 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
         return Character.toLowerCase(s.charAt(0))
                 + s.substring(1)
                         .replaceFirst("is not an? (int|long)$", "is not a whole number, or too large")
-                        .replaceFirst("is not a double$", "is not a number");
+                        .replaceFirst("is not a double$", "is not a number")
+                        .replaceFirst("subcommand ('.*')\\.$", "command $1");
     }
 }

@@ -46,6 +46,16 @@ class AnswersTest {
                         "(Muon, M2, width 128, 400 steps)");
     }
 
+    /** It had the errors of a Muon of another size. */
+    @Test
+    void whatAHyperballSetsHasNoError() {
+        assertThat(ht.fine("predict", MUON, "--set matrices.mode=hyperball --set model.layers=1"))
+                .contains("mode hyperball, 1 layer, 400 steps", "nothing here is an estimate")
+                .doesNotContain("measured error");
+        assertThat(ht.fine("predict", MUON, "--set matrices.mode=inverse-hypertransfer"))
+                .contains("measured error");
+    }
+
     /** The paper, 124M on FineWeb with the shape factor: 0.047. */
     @Test
     void predictsThePapersRatio() {
@@ -267,7 +277,7 @@ class AnswersTest {
         String groups = " --set matrices.groups.fc.decay=0.2 --set matrices.groups.fc.rate=0.03";
         String said = ht.fine("rates", MUON, "--set steps=900 --set matrices.rate=0.01 --with steps=100" + groups);
         assertThat(said)
-                .contains("by the horizon law: {matrices.rate=0.03, matrices.decay=0.3, adamw.rate=0.03")
+                .contains("by the horizon law: matrices.rate=0.03, matrices.decay=0.3, adamw.rate=0.03")
                 .contains("--set adamw.rate=0.03 --set adamw.decay=0.3", "--set matrices.decay=0.3 ", "--set steps=100")
                 .contains("--set matrices.groups.fc.decay=0.6 ", "--set matrices.groups.fc.rate=0.09")
                 .contains("--set matrices.rate=0.03000", "the warm-up is shorter than the momentum's memory");

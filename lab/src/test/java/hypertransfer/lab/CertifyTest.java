@@ -64,6 +64,7 @@ class CertifyTest {
     void theSame(String a, String b, String map) throws Exception {
         JsonNode found = certificate(file("a", a), file("b", b));
         assertThat(found.get("answer").asString()).startsWith("the same (map: ").contains(map);
+        assertThat(found.at("/check/what").asString()).contains(", 1 layer of width ");
         assertThat(found.at("/check/losses").asDouble()).isLessThan(1e-9);
         assertThat(found.at("/check/rates").asDouble()).isLessThan(1e-9);
     }

@@ -52,6 +52,15 @@ class CompareTest {
                 .contains("more than noise");
     }
 
+    /** The difference was that of an earlier step than the losses above it, and did not say so. */
+    @Test
+    void aDifferenceNamesItsStep() throws Exception {
+        Path whole = run("whole", 1, 0.1, 3.5, 3.0), part = run("part", 1, 0.2, 3.75, 3.0);
+        Path metrics = part.resolve("metrics.jsonl");
+        Files.write(metrics, Files.readAllLines(metrics).subList(0, 2));
+        assertThat(ht.fine("compare", whole, part)).contains("part - whole at step 1: +0.25000;");
+    }
+
     @Test
     void noiseIsCalledSo() throws Exception {
         run("a", 1, 0.1, 3.5, 3.0);
@@ -89,7 +98,7 @@ class CompareTest {
         assertThat(all.at("/differences/1/holm").asDouble()).isCloseTo(2 * p, within(1e-15));
         assertThat(all.at("/differences/0/holm").asDouble()).isEqualTo(Math.max(2 * p, other));
         assertThat(ht.fine("compare", out, "--baseline", out.resolve("seed-0/c")))
-                .contains("b - c: ", "by Holm for 2 tests", "same tokens", "same time", "peak rate");
+                .contains("b - c at step 2: ", "by Holm for 2 tests", "same tokens", "same time", "peak rate");
         assertThat(ht.refused("compare", out, "--baseline d")).contains("the sides are a, b, c");
     }
 

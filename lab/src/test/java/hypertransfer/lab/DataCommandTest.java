@@ -54,6 +54,8 @@ class DataCommandTest {
         Files.write(shards.resolve("long_val_000000.bin"), new byte[2000]);
         assertThat(ht.refused("data inspect", shards)).contains("long_val_000000.bin is not a shard of GPT-2 tokens");
         assertThat(ht.refused("data inspect", directory)).contains("there are no shards *.bin in");
+        assertThat(ht.refused("data inspect", Files.writeString(directory.resolve("short.txt"), "word")))
+                .contains("it has 4 bytes, and the header has 1024; write shards with ht data tokenize");
     }
 
     /** "Rename the field" was the answer for 50 GB, and one bad byte ended all. */

@@ -39,6 +39,7 @@ class DemoTest {
         assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
         assertThat(directory.resolve("report-M2.html")).content().contains(experiment.title() + ": network M2\"");
         assertThat(out)
+                .containsPattern("run 2 of \\d, .*; \\d+:\\d\\d left for these \\d runs")
                 .contains("report of M1: file:", "m2-inverse-hypertransfer-plus")
                 .containsPattern(
                         "M1: m1-muon and m1-muonh end 0.\\d+ apart; every transfer has all losses of its target, to the last bit");

@@ -201,7 +201,9 @@ class EffectiveTest {
     void badRowIsNamedAndTheRestAnswered(String row, String message) throws Exception {
         String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
-        assertThat(ht.err()).contains(message).contains("left out");
+        assertThat(ht.err())
+                .contains(message)
+                .containsPattern("ht: rows that were read: \\d+, lines that were left out: 1");
         assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
         assertThat(answer.get("left_out").asInt()).as("once").isEqualTo(1);
     }

@@ -57,6 +57,7 @@ class LauncherTest {
                 echo "mvn $JAVA_HOME $*" >>"%1$s/mvn.log"
                 echo "noise of maven"
                 echo "[WARNING] noise of a plugin about -Dht.threads"
+                echo "[WARNING] A.java:[44,49] noise of a compiler: it is a restricted method"
                 echo "[INFO] Building HyperTransfer: a module 1 [1/6]"
                 [ ! -e "%1$s/broken" ] || echo "[ERROR] that is why"
                 while [ -e "%1$s/hold" ]; do sleep 0.05; done

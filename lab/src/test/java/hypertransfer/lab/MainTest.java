@@ -83,6 +83,12 @@ class MainTest {
                                 : ", did you mean '" + meant + "'? run 'ht --help' for the commands and options"));
     }
 
+    /** It was "unknown subcommand 'nosuch'.;". */
+    @Test
+    void helpForAnUnknownCommand() {
+        assertThat(ht.refused("help nosuch")).startsWith("ht: unknown command 'nosuch'; run 'ht --help'");
+    }
+
     /** A terminal of 80 columns shows every example on the line it was written on, so that it can be copied. */
     @Test
     void helpFitsEightyColumns() {

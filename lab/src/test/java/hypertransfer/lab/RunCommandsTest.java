@@ -313,7 +313,7 @@ class RunCommandsTest {
         Files.write(matrices, Files.readAllLines(matrices).subList(0, 3));
         Files.delete(part.resolve("state.json"));
         assertThat(ht.fine("compare", whole, part))
-                .contains("part - whole: +0.00000")
+                .contains("part - whole at step 20: +0.00000")
                 .doesNotContain("-fold");
         Files.delete(matrices);
         assertThat(ht.fine("compare", whole, part)).doesNotContain("NaN").contains("effective rates unknown");

@@ -56,6 +56,8 @@ class StartTest {
                 .containsPattern("tokens +96: 3 steps of 32; the corpus has [\\d,]+ and is read ")
                 .containsPattern("time +\\d+:\\d\\d: .* s per step \\(3 measured\\)")
                 .containsPattern("total +[\\d.]+ MiB");
+        assertThat(ht.fine("train ../runs/muon.yaml --out", run, Ht.TINY, "--set steps=1 --dry-run"))
+                .containsPattern("tokens +32: 1 step of 32; ");
         assertThat(run).doesNotExist();
         JsonNode answer = ht.json("train ../runs/muon.yaml --out", run, Ht.TINY, "--dry-run --json");
         assertThat(answer.path("parameters").asInt()).isEqualTo(11_328);

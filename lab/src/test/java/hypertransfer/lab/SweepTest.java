@@ -52,6 +52,10 @@ class SweepTest {
         assertThat(ht.fine(sweep))
                 .contains("diverged", "Infinity", "matrices.rate adamw.rate validation", "peak rate end/peak")
                 .containsPattern("best \\d\\.\\d+ with matrices.rate=0.0[0-9]+ adamw.rate=0.01");
+        assertThat(ht.out())
+                .contains("point 1 of 4: matrices.rate=0.0001 adamw.rate=0.01\n")
+                .containsPattern("point 4 of 4: .* adamw.rate=9.9; \\d+:\\d\\d left for these 4 runs\n")
+                .doesNotContain("the first of"); // which engine it is stands in the line of each run
         assertThat(ht.out()).contains("the best lies on the edge of matrices.rate and adamw.rate: extend the grid");
         assertThat(results().path(1).path("validation").isNull()).isTrue();
         Object[] again = Arrays.copyOf(sweep, sweep.length + 1);
@@ -61,7 +65,7 @@ class SweepTest {
                 .isEqualToIgnoringNewLines(results().toString());
         assertThat(ht.err())
                 .as("the second call trains nothing")
-                .contains("best ")
+                .contains("best ", "point 2 of 4: matrices.rate=0.0001 adamw.rate=9.9; trained before")
                 .doesNotContain("step 00001");
         assertThat(to.resolve("report.html")).isNotEmptyFile();
     }
@@ -86,13 +90,21 @@ class SweepTest {
                 .contains("the best lies on the edge of matrices.rate: extend the grid");
     }
 
-    /** Their runs were points of one sweep, and the longer ones the best. */
+    /**
+     * Their runs were points of one sweep, and the longer ones the best. More points of the same were all that the results
+     * had, and the best of them was at an end of the grid.
+     */
     @Test
     void anotherSweepIsNotMixedIn() {
         ht.fine(sweep);
-        ht.fine("sweep", file, "--grid rate=0.04 --out", to, Ht.TINY); // more points of the same
+        assertThat(ht.fine("sweep", file, "--grid rate=0.04,0.005 --out", to, Ht.TINY)) // more points of the same
+                .contains("point 1 of 4: matrices.rate=0.01; trained before", "point 4 of 4: matrices.rate=0.005");
+        assertThat(results().findValuesAsString("matrices.rate")).containsExactly("0.01", "0.02", "0.04", "0.005");
+        assertThat(to.resolve("report.html")).content().contains("matrices.rate=0.02", "matrices.rate=0.04");
+        ht.fine("sweep", file, "--grid rate=0.08 --out", to, Ht.TINY, "--set matrices.decay=0.2");
+        assertThat(results()).hasSize(1);
         assertThat(ht.refused("sweep", file, "--grid rate=0.08 --out", to, Ht.TINY, "--set steps=7"))
-                .contains("has another sweep: steps is ", " in matrices.rate=0.01, and 7 here; choose another --out");
+                .contains("has another sweep: steps is ", " in matrices.rate=0.08, and 7 here; choose another --out");
     }
 
     /** Failed with a NumberFormatException after all training, and left no result. */

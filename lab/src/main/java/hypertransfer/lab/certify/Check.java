@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonAnyGetter;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.Step;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.run.RecordedRates;
@@ -134,8 +135,11 @@ record Check(
             first = first == null ? (Integer) common : first;
         }
         String what = String.format(
-                "%s, %d layers of width %d, %d steps in double precision",
-                one.architecture().label(), one.model().layers(), one.model().width(), common);
+                "%s, %s of width %d, %s in double precision",
+                one.architecture().label(),
+                StepLine.count(one.model().layers(), "layer"),
+                one.model().width(),
+                StepLine.count(common, "step"));
         return new Check(what, common, whole, largest, first, turned);
     }
 

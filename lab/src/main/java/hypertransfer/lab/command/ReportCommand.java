@@ -23,6 +23,8 @@ import picocli.CommandLine.Spec;
             "  ht report out/muon --pdf muon.pdf"
         })
 public final class ReportCommand implements Runnable {
+    private static final int MANY = 12;
+
     @Spec
     private CommandSpec spec;
 
@@ -61,7 +63,8 @@ public final class ReportCommand implements Runnable {
                 err = spec.commandLine().getErr();
         report.skipped().forEach(sentence -> err.println("left out: " + sentence));
         report.damaged().forEach(sentence -> err.println("warning: " + sentence));
-        print.println("report of " + String.join(", ", report.names())
+        int runs = report.names().size();
+        print.println("report of " + (runs > MANY ? runs + " runs" : String.join(", ", report.names()))
                 + (report.skipped().isEmpty() ? "" : " (" + report.skipped().size() + " left out)") + ": "
                 + out.toAbsolutePath().normalize().toUri());
         if (pdf != null) {

@@ -24,7 +24,8 @@ import picocli.CommandLine.Parameters;
             "",
             "Keys of matrices need no prefix; adam_rate is short for adamw.rate. A point that",
             "diverges counts as infinitely bad; one that cannot be trained is named and left",
-            "out; after any other failure run it again.",
+            "out; after any other failure run it again. With --out of a sweep that was done",
+            "before, other values extend its grid.",
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class SweepCommand implements Callable<Integer> {

@@ -162,7 +162,8 @@ public final class TrainCommand implements Callable<Integer> {
         double times = (double) r.tokens() / r.trainingTokens();
         return "network     %s%n".formatted(network)
                 + "parameters  %,d (%,d without the head)%n".formatted(a.parameters(), a.parametersWithoutHead())
-                + "tokens      %,d: %,d steps of %,d; ".formatted(r.tokens(), c.steps(), c.tokensPerStep())
+                + "tokens      %,d: %s of %,d; "
+                        .formatted(r.tokens(), StepLine.count(c.steps(), "step"), c.tokensPerStep())
                 + "the corpus has %,d and is read %.3g times%n".formatted(r.trainingTokens(), times)
                 + "time        %s: %.3g s per step ".formatted(StepLine.duration(r.seconds()), r.stepSeconds())
                 + "(%d measured), %.3g s per validation%n".formatted(r.steps(), r.validationSeconds())

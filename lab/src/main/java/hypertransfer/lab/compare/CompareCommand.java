@@ -151,7 +151,9 @@ public final class CompareCommand implements Callable<Integer> {
         String baseline = c.sides().getFirst().name();
         long tests = c.differences().stream().filter(d -> d.ends().p() != null).count();
         for (Comparison.Difference d : c.differences()) {
-            out.printf("%s - %s: %+.5f; ", d.name(), baseline, d.ends().mean());
+            out.printf(
+                    "%s - %s at step %d: %+.5f; ",
+                    d.name(), baseline, d.at(), d.ends().mean());
             String rates = d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates());
             out.printf("largest difference of training losses %.2e, of effective rates %s; ", d.largest(), rates);
             out.print(

@@ -105,6 +105,7 @@ record Comparison(
     /**
      * A side minus the first one, at the last validation that both have.
      *
+     * @param at the step of that validation; where pairs have others, the earliest
      * @param ends of the seeds that both have
      * @param largest the largest absolute difference of training losses, over steps and pairs
      * @param first the first step at which a training or validation loss differs in any bit; null where none does
@@ -115,6 +116,7 @@ record Comparison(
      */
     record Difference(
             String name,
+            int at,
             @JsonUnwrapped Paired ends,
             double largest,
             Integer first,
@@ -123,7 +125,7 @@ record Comparison(
             Integer crossover) {
         private Difference corrected(List<Difference> family) {
             Paired holm = ends.corrected(family.stream().map(Difference::ends).toList());
-            return new Difference(name, holm, largest, first, alike, rates, crossover);
+            return new Difference(name, at, holm, largest, first, alike, rates, crossover);
         }
     }
 
@@ -382,7 +384,8 @@ record Comparison(
                 .map(Map.Entry::getKey)
                 .min(Comparator.naturalOrder())
                 .orElse(null);
-        return new Difference(other.name, Paired.of(ends), largest, first, alike, rates, crossover(validations));
+        int at = validations.stream().mapToInt(NavigableMap::lastKey).min().orElseThrow();
+        return new Difference(other.name, at, Paired.of(ends), largest, first, alike, rates, crossover(validations));
     }
 
     private static double rates(Run own, Run other, Consumer<String> told) {

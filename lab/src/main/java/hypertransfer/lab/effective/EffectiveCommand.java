@@ -59,8 +59,8 @@ public final class EffectiveCommand implements Runnable {
         PrintWriter err = json.err();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
         if (answer.leftOut() > 0) {
-            err.println("ht: of " + answer.rows() + " rows, and lines that are none, " + answer.leftOut()
-                    + " were left out");
+            err.println(
+                    "ht: rows that were read: " + answer.rows() + ", lines that were left out: " + answer.leftOut());
         }
         json.either(answer, this::print);
     }

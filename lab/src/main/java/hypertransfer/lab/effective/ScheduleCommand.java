@@ -3,6 +3,7 @@ package hypertransfer.lab.effective;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.run.RecordedRates;
@@ -129,9 +130,8 @@ public final class ScheduleCommand implements Runnable {
             print.println("with weight decays for every step; below zero they make a matrix longer");
         }
         String logged = ", of which " + answer.logged + " were logged; the others are interpolated";
-        print.println(
-                answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over " + answer.steps
-                        + (answer.steps == 1 ? " step" : " steps") + (answer.logged < answer.steps ? logged : ""));
+        print.println(answer.file + ": " + answer.series + " of " + answer.matrices.size() + " matrices over "
+                + StepLine.count(answer.steps, "step") + (answer.logged < answer.steps ? logged : ""));
     }
 
     private void write(RecordedRates recorded) {

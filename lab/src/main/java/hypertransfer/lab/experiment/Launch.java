@@ -141,7 +141,9 @@ public record Launch(
             return configuration;
         }
         String engine = Engines.choose("auto");
-        out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
+        if (!brief) {
+            out.println("engine " + engine + ": the first of " + Engines.order() + " that works here");
+        }
         return on(engine, configuration);
     }
 

@@ -3,7 +3,6 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Interrupt;
-import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
@@ -145,7 +144,8 @@ public record Plan(
                 path -> needs(trials.get(path).run).allMatch(other -> lost(other) || settled(other));
         long begun = System.nanoTime();
         AtomicInteger done = new AtomicInteger();
-        return new Sharing(paths, stop, out).run(ready, path -> {
+        Sharing all = new Sharing(paths, stop, out);
+        return all.run(ready, path -> {
             int number = paths.indexOf(path) + 1;
             String run = trials.get(path).run;
             String which = "run " + number + " of " + paths.size() + ", " + path.getFileName();
@@ -166,9 +166,7 @@ public record Plan(
             if (Files.isSymbolicLink(path) && !Files.exists(path)) { // to a run that is gone
                 Atomic.told("delete", path, () -> Files.deleteIfExists(path));
             }
-            int before = done.getAndIncrement();
-            double left = (System.nanoTime() - begun) / 1e9 / before * (paths.size() - number + 1);
-            out.println(which + (before == 0 ? "" : "; " + StepLine.duration(left) + " left for all runs"));
+            Width.folded(out).println(which + all.left(begun, done.getAndIncrement(), path));
             return train(run, new Launch(path, c, resume, number > 1, out), stop);
         });
     }

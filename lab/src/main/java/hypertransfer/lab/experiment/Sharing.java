@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.terminal.Interrupt;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.log.RunLock;
 import java.io.PrintWriter;
 import java.nio.channels.OverlappingFileLockException;
@@ -61,6 +62,12 @@ public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
             }
         }
         return true;
+    }
+
+    /** How long these runs still take, for the line of the next, by how long it took to train some since a time. */
+    String left(long since, int trained, Path next) {
+        double seconds = (System.nanoTime() - since) / 1e9 / trained * (runs.size() - runs.indexOf(next));
+        return trained == 0 ? "" : "; " + StepLine.duration(seconds) + " left for these " + runs.size() + " runs";
     }
 
     /** Writes a file that every process writes when all runs are done, each the same: one after the other. */

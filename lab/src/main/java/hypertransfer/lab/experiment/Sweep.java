@@ -21,7 +21,9 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
@@ -43,7 +45,7 @@ public final class Sweep {
     private final Map<String, List<String>> grid = new LinkedHashMap<>();
     private final Path directory;
     private final PrintWriter out;
-    private final Map<Path, Point> points = new LinkedHashMap<>(); // by the directory of the run
+    private final SequencedMap<Path, Point> points = new LinkedHashMap<>(); // by the directory of the run
 
     /** A value for each key of the grid, and what is trained there. */
     private record Point(Map<String, String> values, Configuration configuration) {}
@@ -87,14 +89,15 @@ public final class Sweep {
         }
         if (Files.isDirectory(directory)) {
             Map<String, String> here =
-                    ConfigurationFile.settings(points.values().iterator().next().configuration);
-            Run.under(directory, passedOver -> {}).forEach(run -> requireOfThis(here, run));
+                    ConfigurationFile.settings(points.firstEntry().getValue().configuration);
+            Run.under(directory, passedOver -> {}).reversed().forEach(run -> include(here, run));
         }
         PrintWriter words = Width.folded(out);
         refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
     }
 
-    private void requireOfThis(Map<String, String> here, Run run) {
+    /** Refuses a run of another sweep; one that is done and differs only in the keys of the grid is a point of this. */
+    private void include(Map<String, String> here, Run run) {
         Map<String, String> there = run.settings();
         for (String key : COMMON) {
             if (!grid.containsKey(key) && !here.get(key).equals(there.get(key))) {
@@ -102,6 +105,17 @@ public final class Sweep {
                         + run.directory().getFileName() + ", and " + here.get(key) + " here; choose another --out");
             }
         }
+        there.put("engine", here.get("engine"));
+        Map<String, String> values = new LinkedHashMap<>();
+        grid.keySet().forEach(key -> values.put(key, there.put(key, here.get(key))));
+        if (over(run.directory()) && there.equals(here) && !points.containsKey(run.directory())) {
+            points.putFirst(run.directory(), new Point(values, run.configuration()));
+        }
+    }
+
+    private static boolean over(Path run) {
+        RunStatus now = new Run(run).status();
+        return now.state() == RunStatus.State.FINISHED || now.kind() == FailureKind.DIVERGED;
     }
 
     private void addAxis(String text) {
@@ -152,18 +166,21 @@ public final class Sweep {
      */
     public boolean run(Interrupt stop) {
         List<Path> paths = List.copyOf(points.keySet());
-        return new Sharing(paths, stop, out).run(run -> true, run -> {
+        Sharing all = new Sharing(paths, stop, out);
+        long since = System.nanoTime();
+        AtomicInteger done = new AtomicInteger();
+        return all.run(run -> true, run -> {
             Point point = points.get(run);
-            out.println("point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": " + text(point.values, " "));
+            boolean over = over(run);
+            String left = over ? "; trained before" : all.left(since, done.getAndIncrement(), run);
+            String which = "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": ";
+            Width.folded(out).println(which + text(point.values, " ") + left);
             boolean begun = new Run(run).begun();
             if (begun) {
                 Launch.resumable(run, point.configuration);
             }
-            RunStatus now = new Run(run).status();
             try {
-                return now.state() == RunStatus.State.FINISHED
-                        || now.kind() == FailureKind.DIVERGED
-                        || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
+                return over || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
             } catch (Diverged diverged) {
                 out.println(diverged.getMessage());
                 return true;

@@ -6,6 +6,7 @@ import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Equilibrium;
 import hypertransfer.prediction.Fitted;
@@ -94,7 +95,12 @@ public final class PredictCommand implements Runnable {
         Answer answer = new Answer(PredictedKind.describe(c), c.steps(), rows, mean, nearest, measured.orElse(null));
         json.either(answer, out -> {
             print(out, c, rows, mean);
-            out.println(measured.map(Measured::text).orElseGet(() -> text(nearest, c)));
+            boolean set = kinds.stream()
+                    .map(kind -> kind.settings().transfer())
+                    .allMatch(transfer -> transfer.isPlain() && transfer.target() instanceof Space.Hyperball);
+            String error =
+                    set ? "a Hyperball sets norms and effective rates: nothing here is an estimate" : text(nearest, c);
+            out.println(measured.map(Measured::text).orElse(error));
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
                         + c.model().width()
@@ -136,7 +142,7 @@ public final class PredictCommand implements Runnable {
     private static void print(PrintWriter out, Configuration c, List<Row> rows, double mean) {
         String mode = c.matrices().mode().label();
         out.println(PredictedKind.describe(c) + ", mode " + mode + ", "
-                + c.model().layers() + " layers, " + c.steps() + (c.steps() == 1 ? " step" : " steps"));
+                + StepLine.count(c.model().layers(), "layer") + ", " + StepLine.count(c.steps(), "step"));
         new Table<Row>()
                 .column("kind", "%s", Row::kind)
                 .column("shape", "%11s", r -> r.rows + " x " + r.cols)

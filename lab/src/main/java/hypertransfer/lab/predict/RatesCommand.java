@@ -8,6 +8,7 @@ import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
+import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.prediction.Horizon;
 import hypertransfer.prediction.Prediction;
@@ -286,10 +287,11 @@ public final class RatesCommand implements Runnable {
         Shaped tuned = from.matrices().schedule(from.steps());
         String shape = from.matrices().curve().schedule().text();
         out.println("from " + answer.from + ": rate " + tuned.peak() + ", final ratio " + tuned.finalRatio() + ", "
-                + shape + ", " + tuned.steps() + (tuned.steps() == 1 ? " step" : " steps"));
+                + shape + ", " + StepLine.count(tuned.steps(), "step"));
         out.println("to   " + answer.to);
         if (!answer.horizon.isEmpty()) {
-            out.println("     by the horizon law: " + answer.horizon);
+            out.println("     by the horizon law: "
+                    + answer.horizon.entrySet().stream().map(Object::toString).collect(Collectors.joining(", ")));
         }
         new Table<Row>()
                 .column("kind", "%s", Row::kind)

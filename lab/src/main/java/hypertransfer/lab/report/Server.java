@@ -58,8 +58,8 @@ public final class Server implements AutoCloseable {
             server.http.start();
             return server;
         } catch (BindException e) {
-            String used = "port " + port + " on 127.0.0.1 is in use (" + e.getMessage() + ")";
-            throw new Refusal(used + "; give another with --port, or 0 for any free one", e);
+            String why = "cannot listen on port " + port + " of 127.0.0.1: " + e.getMessage();
+            throw new Refusal(why + "; give another with --port, or 0 for any free one", e);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

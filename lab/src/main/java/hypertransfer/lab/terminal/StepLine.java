@@ -35,6 +35,7 @@ public final class StepLine implements Watcher {
     private Map<String, Double> turning = Map.of(); // the mean effective rate of each kind, as last logged
     private List<String> last = List.of(); // the fields of the last step
     private double validation = Double.NaN;
+    private int taken; // steps since the start
     private double pace; // seconds per step, the recent ones counting most
     private boolean unfinished; // whether the live line waits for its end
 
@@ -74,9 +75,9 @@ public final class StepLine implements Watcher {
         Architecture a = c.architecture();
         String parameters =
                 "%,d parameters (%,d without the head)".formatted(a.parameters(), a.parametersWithoutHead());
-        String steps = "%d step%s of %,d tokens".formatted(c.steps(), c.steps() == 1 ? "" : "s", c.tokensPerStep());
+        String run = count(c.steps(), "step") + " of %,d tokens".formatted(c.tokensPerStep());
         out.println(width.fold(
-                a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + steps, 4));
+                a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + run, 4));
         Team team = session.team();
         peak = team.size() * session.engine().peak();
         if (team.size() > 1) {
@@ -101,7 +102,7 @@ public final class StepLine implements Watcher {
 
     @Override
     public void stepped(int step, double loss, double seconds, long tokens) {
-        pace = pace == 0 ? seconds : 0.9 * pace + 0.1 * seconds;
+        pace = taken++ < 2 ? seconds : 0.9 * pace + 0.1 * seconds; // the first step also warms the machine up
         int done = step + 1;
         List<String> fields = new ArrayList<>();
         fields.add(bar(done) + place(done));
@@ -179,6 +180,11 @@ public final class StepLine implements Watcher {
             unfinished = false;
         }
         out.flush();
+    }
+
+    /** One step, or several. */
+    public static String count(int number, String what) {
+        return String.format("%,d %s%s", number, what, number == 1 ? "" : "s");
     }
 
     public static String duration(double seconds) {

@@ -48,7 +48,7 @@ const swept = () => model.study.axes;
 const sides = () => model.study.sides;
 const finished = side => side.runs.every(run => run.state.state === 'finished');
 const leads = () => sides().filter(side => !follows(side.lead));
-const facetName = (run, words) => words.map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
+const facetName = (run, words) => words.filter(key => run.config[key] !== 'null').map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
 
 /** How far the losses of a setting's values lie apart: what matters comes first. */
 function effect(key, points) {
@@ -114,17 +114,28 @@ function interval(values) {
 /** The run of a side that has this run's seed, else its first. */
 const partner = (run, side) => side.runs.find(other => other.config.seed === run.config.seed) ?? side.lead;
 
+/** The runs of two sides that have a seed in common, as 'ht compare' takes them. */
+const common = (side, other) => side.runs.map(run => [run, partner(run, other)]).filter(([a, b]) => a.config.seed === b.config.seed && finite(summary(a).validation - summary(b).validation));
+
 /** One side's last validation loss minus another's, seed by seed where they have common ones. */
 function apart(side, other) {
-  const pairs = side.runs.map(run => [run, partner(run, other)]).filter(([a, b]) => a.config.seed === b.config.seed && finite(summary(a).validation - summary(b).validation));
+  const pairs = common(side, other);
   return pairs.length ? interval(pairs.map(([a, b]) => summary(a).validation - summary(b).validation)) : { n: 0, mean: valueOf(side, 'validation') - valueOf(other, 'validation') };
 }
 
-/** The sides with the lowest last validation loss, as it is shown, of those that took all their steps. */
+/** The sides that end with no higher loss, as it is shown, than any other at their common seeds; none where one has no common seed. */
+function lowest(among) {
+  const level = (side, other) => {
+    const [own, others] = [0, 1].map(i => d3.mean(common(side, other), pair => summary(pair[i]).validation));
+    return own <= others || (finite(own) && show(own) === show(others));
+  };
+  return among.filter(side => among.every(other => level(side, other)));
+}
+
+/** The lowest of those that took all their steps. */
 function best() {
   const done = sides().filter(side => finished(side) && side.runs.every(run => finite(summary(run).validation)));
-  const lowest = d3.min(done, side => valueOf(side, 'validation'));
-  return done.length > 1 ? done.filter(side => show(valueOf(side, 'validation')) === show(lowest)) : [];
+  return done.length > 1 ? lowest(done) : [];
 }
 
 /** One line for each side that is shown: of several seeds their mean, between the lowest and the highest. */

@@ -1,12 +1,21 @@
 // The figures of sweeps: the last validation loss against the swept settings, a panel for each optimizer.
 
-/** The sides of all sweeps with their values and losses, of seeds the mean; one without a finite loss has none. */
+/** The sides of all sweeps with their values and losses, the mean over the seeds that all points of a sweep have, if there are any; one without a finite loss has none. */
 function sweepPoints() {
-  const { facets, axes } = model.study;
+  const { facets, axes } = model.study, seeds = side => side.runs.map(run => run.config.seed);
+  const shared = facets.map(facet => sides().filter(side => facet.runs.includes(side.lead)).map(seeds).reduce((kept, own) => kept.filter(seed => own.includes(seed))));
   return sides().filter(({ lead }) => !model.hidden.has(lead.name) && facets.some(facet => facet.runs.includes(lead))).map(({ lead, runs }) => {
-    const losses = runs.map(lastLoss);
-    return { run: lead, at: axes.map(({ key }) => Number(lead.config[key])), loss: losses.includes(null) ? null : d3.mean(losses) };
+    const own = shared[facets.findIndex(facet => facet.runs.includes(lead))], losses = runs.filter(run => !own.length || own.includes(run.config.seed)).map(lastLoss);
+    return { run: lead, at: axes.map(({ key }) => Number(lead.config[key])), loss: losses.includes(null) ? null : d3.mean(losses), part: losses.length < runs.length };
   });
+}
+
+const atSeeds = points => (points.some(p => p.part) ? ' (at common seeds)' : '');
+
+/** The best of some points, at common seeds; undefined where that cannot be told. */
+function bestPoint(points) {
+  const known = points.filter(p => p.loss !== null), best = lowest(known.map(p => p.run.side));
+  return d3.least(known.filter(p => best.includes(p.run.side)), p => p.loss);
 }
 
 /** Loss against the setting that matters most, one line for each value of the others. */
@@ -49,10 +58,10 @@ class Sweep {
       const words = facets.slice(row * across, (row + 1) * across).map((facet, column) => {
         const box = { x: wide * column + 64, y: top + (facets.length > 1 ? 14 : 0), w: wide - 64, h: high };
         const scales = { x: (log ? d3.scaleLog : d3.scaleLinear)([lo, hi], [box.x + 14, box.x + box.w - 14]), y: d3.scaleLinear(ends(known.filter(p => alike || facet.runs.includes(p.run))), [box.y + box.h - 10, box.y + 6]).nice() };
-        const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own.filter(p => p.loss !== null), p => p.loss);
+        const own = points.filter(p => facet.runs.includes(p.run)), lowest = bestPoint(own);
         parts.push(this.panel(facet, box, scales, first), groups.map((text, i) => this.line(own.filter(p => name(p) === text), box, scales, colour(i))));
         if (lowest) parts.push(html`<circle cx="${scales.x(lowest.at[0])}" cy="${scales.y(lowest.loss)}" r="7" class="ring"/>`);
-        const said = lowest ? [[`${facets.length > 1 ? facet.label + ': ' : ''}best ${show(lowest.loss)} at ${setting(swept(), lowest)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
+        const said = lowest ? [[`${facets.length > 1 ? facet.label + ': ' : ''}best ${show(lowest.loss)} at ${setting(swept(), lowest)}${atSeeds(own)}`], alone && !alone.title ? [] : edge(swept(), lowest)] : [];
         return said.flatMap((texts, warn) => texts.flatMap(text => folded(text, width - 8, 13).map(line => ({ line, kind: warn ? 'name edge' : 'name' }))));
       }).flat();
       top += high + (facets.length > 1 ? 14 : 0) + 46;
@@ -77,7 +86,7 @@ class Sweep {
   line(members, box, { x, y }, colour) {
     const line = d3.sort(members.filter(p => p.loss !== null), p => p.at[0]), clamp = v => Math.max(box.y, y(v));
     return html`<path d="${d3.line(p => x(p.at[0]), p => clamp(p.loss)).digits(1)(line)}" fill="none" stroke="${colour}" stroke-width="1.8"/>
-      ${line.map(p => html`<circle cx="${x(p.at[0])}" cy="${clamp(p.loss)}" r="3.5" fill="${colour}" data-run="${p.run.name}"><title>${p.run.label}: ${show(p.loss)}</title></circle>`)}
+      ${line.map(p => html`<circle cx="${x(p.at[0])}" cy="${clamp(p.loss)}" r="3.5" fill="${colour}" data-run="${p.run.name}"><title>${p.run.label}: ${show(p.loss)}${atSeeds([p])}</title></circle>`)}
       ${line.filter(p => y(p.loss) < box.y).map(p => html`<text x="${x(p.at[0]) - 7}" y="${box.y + 4}" text-anchor="end" class="label halo">↑ ${show(p.loss)}</text>`)}
       ${members.filter(p => p.loss === null).map(p => html`<text x="${x(p.at[0])}" y="${box.y + 8}" text-anchor="middle" class="cell" data-run="${p.run.name}">×<title>${p.run.label}: no finite loss</title></text>`)}`;
   }
@@ -92,6 +101,9 @@ const setting = (axes, { at }) => axes.map((axis, i) => short(axis.key) + '=' + 
 /** The last part of a key, or all of it where another swept key ends alike. */
 const short = key => (swept().filter(axis => axis.key.endsWith(key.replace(/^.*(?=\.)/, ''))).length > 1 ? key : key.replace(/^.*\./, ''));
 
+/** Where 'ht sweep' puts more points of the sweep that a run is of. */
+const sweepOf = ({ folder: path }) => (/[/][^/=]+=[^/]*$/.test(path) ? ' --out ' + folder({ folder: path.replace(/[/][^/]*$/, '') }) : '');
+
 /** A best value on the border of the grid may not be the best there is. */
 function edge(axes, lowest) {
   const own = model.study.facets.find(facet => facet.runs.includes(lowest.run)).runs;
@@ -101,7 +113,7 @@ function edge(axes, lowest) {
     const [from, before] = values[0] === at ? values : values.slice(-2).reverse();
     return `--grid ${key}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
   };
-  return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${folder(lowest.run)}/config.yaml ${ends.map(beyond).join(' ')}`] : [];
+  return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${folder(lowest.run)}/config.yaml ${ends.map(beyond).join(' ')}${sweepOf(lowest.run)}`] : [];
 }
 
 /** A map for each optimizer; what is no axis of it is left to its best value, and the map says so. */
@@ -110,12 +122,12 @@ function sweepMaps() {
   if (!rows) return [];
   const points = sweepPoints(), left = others.length ? `; ${others.map(({ key }) => key).join(' and ')} at its best` : '';
   return facets.map(facet => {
-    const own = points.filter(p => facet.runs.includes(p.run)), lowest = d3.least(own, p => p.loss ?? Infinity);
+    const own = points.filter(p => facet.runs.includes(p.run)), lowest = bestPoint(own);
     const cells = d3.rollups(own, group => d3.least(group, p => p.loss ?? Infinity), p => p.at[1] + '|' + p.at[0]).map(([, p]) => p);
     const taken = (axis, i) => axis.values.filter(value => own.some(p => p.at[i] === value)).map(plain);
     return {
       title: facets.length > 1 ? facet.label : 'last validation loss', across: columns.key + left, down: rows.key, rows: taken(rows, 1), columns: taken(columns, 0),
-      cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest.run })),
+      cells: cells.map(p => ({ row: plain(p.at[1]), column: plain(p.at[0]), value: p.loss, name: p.run.name, best: p.run === lowest?.run })),
     };
   });
 }

@@ -3,7 +3,7 @@
 /** Columns that paper and a phone leave out, and those that only a phone does. */
 const room = key => (['optimizer', 'engine', 'speed'].includes(key) ? ' wide' : ['steps', 'training', 'trainingLargest', 'mean'].includes(key) ? ' roomy' : '');
 const sorting = { key: null, down: false };
-const number = (key, value, format, mark, more = '') => html`<td class="number${mark ? ' best' : ''}${room(key)}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all' : value}">${mark ? '★ ' : ''}${format(value)}${more}</td>`;
+const number = (key, value, format, mark, more = '') => html`<td class="number${mark ? ' best' : ''}${room(key)}" data-key="${key}" data-value="${value}" title="${mark ? 'the lowest of all, at common seeds' : value}">${mark ? '★ ' : ''}${format(value)}${more}</td>`;
 
 /** The columns of the first table; those in which no side has a value, or all the same engine, are left out. */
 function summaryColumns() {

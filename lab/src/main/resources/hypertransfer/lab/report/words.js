@@ -15,11 +15,11 @@ function title() {
 
 /** What a sweep found. */
 function found({ runs, label }) {
-  const axes = swept(), all = sweepPoints().filter(p => runs.includes(p.run)), points = all.filter(p => p.loss !== null), lowest = d3.least(points, p => p.loss);
+  const axes = swept(), all = sweepPoints().filter(p => runs.includes(p.run)), points = all.filter(p => p.loss !== null), lowest = bestPoint(points);
   const name = model.study.facets.length > 1 ? label + ': ' : '';
-  if (!lowest) return name + 'No run has a finite loss yet.';
-  const worst = d3.max(points, p => p.loss), failed = all.length - points.length;
-  return `${name}${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}; the worst ends ${gap(worst - lowest.loss)} above it${failed ? `, and ${failed} without a loss` : ''}.`
+  if (!lowest) return name + (points.length ? 'Which point is best cannot be told: they have no seeds in common.' : 'No run has a finite loss yet.');
+  const worst = d3.max(points, p => apart(p.run.side, lowest.run.side).mean), failed = all.length - points.length;
+  return `${name}${setting(axes, lowest)} is the best of ${points.length} points, with a last validation loss of ${show(lowest.loss)}${atSeeds(points)}; the worst ends ${gap(worst)} above it${failed ? `, and ${failed} without a loss` : ''}.`
     + (edge(axes, lowest).length ? ' The best lies on the edge of the grid.' : '') + ` Its effective rate: ${turning(lowest.run.side)}.`;
 }
 
@@ -38,8 +38,8 @@ function claim() {
 function says(among) {
   const measured = among.filter(side => side.runs.some(run => finite(summary(run).validation))), done = measured.filter(finished);
   const all = d3.sort(done.length ? done : measured, side => valueOf(side, 'validation'));
-  const tops = all.filter(side => !follows(side.lead)), pairs = all.filter(side => finite(valueOf(side, 'largest')) && !placebo(side.lead));
-  const far = tops.length > 1 ? valueOf(last(tops), 'validation') - valueOf(tops[0], 'validation') : undefined;
+  const leading = all.filter(side => !follows(side.lead)), best = lowest(leading), tops = d3.sort(leading, side => !best.includes(side)), pairs = all.filter(side => finite(valueOf(side, 'largest')) && !placebo(side.lead));
+  const far = tops.length > 1 ? valueOf(last(leading), 'validation') - valueOf(leading[0], 'validation') : undefined;
   const near = pairs.length ? d3.max(pairs, side => valueOf(side, 'largest')) : undefined, parts = [];
   const lengths = d3.extent(tops, side => Number(side.lead.config.steps));
   if (tops.length > 1) parts.push(ahead(tops, far) + (lengths[0] < lengths[1] ? ` (these runs have ${lengths.map(whole).join(' to ')} steps)` : ''));
@@ -51,9 +51,9 @@ function says(among) {
 
 /** Who ends lowest, by how much, and whether that is more than noise. */
 function ahead(tops, far) {
-  const level = Math.min(d3.bisectRight(tops.map(side => valueOf(side, 'validation')), valueOf(tops[0], 'validation')), tops.length - 1), first = tops[0], second = tops[level];
+  const [first] = tops, other = tops.findIndex(side => valueOf(side, 'validation') !== valueOf(first, 'validation')), level = other < 0 ? tops.length - 1 : other, second = tops[level];
   const { n, mean, half } = apart(second, first);
-  const test = half === undefined ? (n && first.runs.length + second.runs.length > 2 ? ' at their common seed' : '') : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
+  const test = !n ? ' (they have no seed in common)' : half === undefined ? (first.runs.length + second.runs.length > 2 ? ' at their common seed' : '') : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
   const beside = `${gap(Math.abs(mean))} ${mean < 0 ? 'below' : 'above'}`, inOrder = d3.sort([first, second], side => sides().indexOf(side)).map(side => side.label).join(' and ');
   if (tops.length === 2) return test ? `${second.label} ends ${beside} ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
   const own = interval(first.runs.map(run => summary(run).validation));

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -263,9 +264,9 @@ class ManyRunsTest {
         browser.has(1, "#rows svg path[data-run=twin]");
     }
 
-    /** "a ends lowest; next b, 0.1 below it at their common seed". */
+    /** "a ends lowest; next b, 0.1 below it at their common seed": and the mean over three seeds had no star against one. */
     @Test
-    void theNextMayBeLowerAtACommonSeed() throws Exception {
+    void theLowestIsLowestAtCommonSeeds() throws Exception {
         lower(run("a", "seed=1"), 0.3);
         for (int seed = 1; seed <= 3; seed++) {
             lower(run("b-seed" + seed, "seed=" + seed, "matrices.mode=hyperball"), seed == 1 ? 0.4 : 0.1);
@@ -273,8 +274,70 @@ class ManyRunsTest {
         run("c", "seed=1", "matrices.direction=lion");
         open();
         assertThat(browser.text("#claim"))
-                .contains("a ends lowest, at ")
-                .containsPattern("next b \\(3 seeds\\), at \\d\\.\\d{4} but 0\\.\\d+ below it at their common seed");
+                .startsWith("b (3 seeds) ends lowest, at ")
+                .containsPattern("next a, at \\d\\.\\d{4} and 0\\.11\\d+ above it at their common seed");
+        assertThat(stars()).isEqualTo("b-seed1");
+    }
+
+    /** The luckier seed had the star, and its configuration was the best of a sweep. */
+    @Test
+    void withoutACommonSeedNoneIsTheLowest() throws Exception {
+        lower(run("a", "seed=1"), 0.3);
+        run("b", "seed=2", "matrices.mode=hyperball");
+        open();
+        assertThat(browser.text("#claim")).startsWith("b ends 0.28710 above a (they have no seed in common).");
+        assertThat(stars()).isEmpty();
+        browser.close();
+        for (int i = 1; i <= 4; i++) {
+            lower(run("r0.0" + i, "seed=" + i, "matrices.direction=lion", "matrices.rate=0.0" + i), 0.1 * i);
+        }
+        open();
+        assertThat(browser.text("#claim"))
+                .contains("Which point is best cannot be told: they have no seeds in common.")
+                .doesNotContain(" is the best of ");
+        assertThat(stars()).isEmpty();
+    }
+
+    /** The best of a sweep was the one whose further seeds were the luckiest. */
+    @Test
+    void theBestOfASweepIsBestAtCommonSeeds() throws Exception {
+        for (int i = 1; i <= 4; i++) {
+            lower(run("r0.0" + i, "seed=1", "matrices.rate=0.0" + i), 0.1 * i);
+        }
+        lower(run("r0.02-seed2", "seed=2", "matrices.rate=0.02"), 3);
+        open();
+        assertThat(browser.text("#claim"))
+                .contains(
+                        "rate=0.04 is the best of 4 points, with a last validation loss of 1.3252 (at common seeds); the worst ends 0.29123 above it");
+        assertThat(browser.text("#sweep-curve"))
+                .contains("best 1.3252 at rate=0.04 (at common seeds)")
+                .containsPattern("rate=0.02 \\(2 seeds\\): 1\\.5\\d+ \\(at common seeds\\)");
+        assertThat(values("#table [data-run=\"r0.02\"] [data-key=validation]").getFirst())
+                .as("the mean over its seeds")
+                .isLessThan(1);
+        assertThat(stars()).isEqualTo("r0.04");
+    }
+
+    /** The proposed command began another sweep, elsewhere, and the panels were called "base, recorded=null". */
+    @Test
+    void aSweepIsExtendedWhereItLies() throws Exception {
+        for (int i = 1; i <= 4; i++) {
+            lower(run("sweep/matrices.rate=0.0" + i, "matrices.rate=0.0" + i), 0.1 * i);
+            run("ball/rate-0.0" + i, "matrices.rate=0.0" + i, "matrices.mode=hyperball");
+        }
+        run("again", "matrices.recorded=angles.json");
+        open();
+        assertThat(browser.text("#sweep-curve"))
+                .containsPattern("matrices.rate=0.05333,0.07111\\s*--out\\s*" + Pattern.quote(where("sweep")))
+                .containsOnlyOnce("--out");
+        assertThat(browser.text("#claim"))
+                .contains("base: rate=0.04 is the best of 4 points", "hyperball: rate=0.0")
+                .doesNotContain("null");
+    }
+
+    private String stars() throws Exception {
+        return browser.string(
+                "[...document.querySelectorAll('#table .best')].map(cell => cell.closest('tr').dataset.run).join()");
     }
 
     /** A transfer of one seed was said to follow all three. */

@@ -31,6 +31,16 @@ class ReportCommandTest {
         assertThat(out).content().startsWith("<!doctype html>").doesNotContainPattern("\\{\\{\\w+}}");
     }
 
+    /** A line named each of a hundred. */
+    @Test
+    void manyRunsAreCounted() throws IOException {
+        for (int i = 1; i <= 13; i++) {
+            new SyntheticRun(folder.resolve("run-" + i), 0, "steps=2").finished();
+        }
+        assertThat(new Ht().fine("report", folder, "--out", folder.resolve("all.html")))
+                .startsWith("report of 13 runs: file:");
+    }
+
     /** A title and a sentence of one's own, and a PDF of what a browser prints. */
     @Test
     void aPageIsPrinted() throws Exception {

@@ -219,7 +219,8 @@ class ServerTest {
     void aPortInUseIsNamed() {
         assertThatThrownBy(() -> Server.open(folder, server.port()))
                 .isInstanceOf(Refusal.class)
-                .hasMessageMatching("port " + server.port() + " on 127.0.0.1 is in use .*; give another with --port.*");
+                .hasMessageMatching("cannot listen on port " + server.port()
+                        + " of 127.0.0.1: Address already in use.*; give another with --port.*");
         assertThatThrownBy(() -> Server.open(folder, 70000))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("70000 is not a port number");

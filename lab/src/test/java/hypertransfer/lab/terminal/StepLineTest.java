@@ -74,6 +74,16 @@ class StepLineTest {
         assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
     }
 
+    /** A first step of 10 s, in which the machine warms up, made it "eta 26:00" ten steps later. */
+    @Test
+    void theFirstStepIsNoPace() {
+        StepLine line = line(false, 200);
+        line.stepped(0, 5, 10, 2048);
+        line.stepped(1, 5, 0.5, 4096);
+        line.validated(2, 5);
+        assertThat(out.toString()).contains("| eta 1:39");
+    }
+
     @Test
     void onATerminalItIsOneLine() {
         String clear = "\r\u001b[K";

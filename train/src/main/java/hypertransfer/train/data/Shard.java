@@ -56,7 +56,7 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
     private static void checkHeader(Path file, MemorySegment all) {
         if (all.byteSize() < HEADER) {
             throw new Refusal(file + " is not a shard, or is cut off: it has " + all.byteSize()
-                    + " bytes, and the header has " + HEADER);
+                    + " bytes, and the header has " + HEADER + "; write shards with ht data tokenize");
         }
         int magic = all.get(INT, 0), version = all.get(INT, 4);
         if (magic != MAGIC) {

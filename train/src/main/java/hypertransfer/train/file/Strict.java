@@ -78,7 +78,9 @@ public final class Strict {
                 ? Atomic.reason(io)
                 : e.getOriginalMessage()
                         .replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "")
-                        .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle");
+                        .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle")
+                        .replaceAll("\\s*\\R\\s*(\\^\\s*)?", " ")
+                        .strip();
     }
 
     /** The key at which reading failed, as it is written in the file. */

@@ -111,8 +111,8 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
             deepest = Math.max(deepest, deep.size());
         }
         if (!same) {
-            told.accept(source(recorded) + " has " + deepest + " layers and this run " + layers
-                    + ": matrices take the rates of their kind at the same relative depth");
+            told.accept(source(recorded) + " has " + deepest + (deepest == 1 ? " layer" : " layers") + " and this run "
+                    + layers + ": matrices take the rates of their kind at the same relative depth");
         }
         return fitted;
     }

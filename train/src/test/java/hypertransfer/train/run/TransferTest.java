@@ -333,6 +333,10 @@ class TransferTest {
         Configuration shallow = tiny.configuration("steps=11", "matrices.recorded=" + file);
         ScheduledRates middle = ScheduledRates.of(shallow, matrices(shallow), told::add);
         assertThat(middle.at(3)[fc]).as("one layer takes the middle").isEqualTo(second.get(3));
+        Path flat = rates(tiny.train("flat", "model.layers=1", "steps=21", "matrices.mode=fair"), "rate");
+        Configuration deeper = tiny.configuration("model.layers=5", "steps=21", "matrices.recorded=" + flat);
+        ScheduledRates.of(deeper, matrices(deeper), told::add);
+        assertThat(told.getLast()).contains("flat has 1 layer and this run 5");
     }
 
     private static List<Matrix> matrices(Configuration c) {
