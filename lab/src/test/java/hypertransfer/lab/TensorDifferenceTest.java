@@ -12,7 +12,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,6 +37,9 @@ class TensorDifferenceTest {
         assertThat(turned.angle()).isCloseTo(Math.PI / 2, within(1e-15));
         assertThat(turned.largest()).isCloseTo(2, within(1e-15)); // 5 over a root mean square of 2.5
         assertThat(TensorDifference.of("w", A, A.clone()).bits()).isTrue();
+        double[] large = new Random(1).doubles(1 << 16, -1, 1).toArray();
+        double[] longer = Arrays.stream(large).map(x -> 1.2345 * x).toArray();
+        assertThat(TensorDifference.of("w", large, longer).angle()).isLessThan(2e-16); // the roundings of longer alone
         assertThatThrownBy(() -> TensorDifference.of("w", A, new double[3]))
                 .isInstanceOf(Refusal.class)
                 .hasMessageContaining("4 numbers in one run and 3");

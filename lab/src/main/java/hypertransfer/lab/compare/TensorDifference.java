@@ -68,15 +68,16 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
             bits &= Double.doubleToRawLongBits(a[i]) == Double.doubleToRawLongBits(b[i]);
         }
         double normA = Math.sqrt(aa), normB = Math.sqrt(bb), scale = normB == 0 ? 1 : normA / normB;
-        double largest = 0, apart = 0;
+        double largest = 0, apart = 0, along = 0; // along b is also the error of the scale, which is no angle
         for (int i = 0; i < a.length; i++) {
             double d = bits ? 0 : a[i] - scale * b[i];
             largest = Math.max(largest, Math.abs(d));
             apart += d * d;
+            along += d * b[i];
         }
-        double rms = normA / Math.sqrt(a.length);
-        double angle =
-                normA == 0 ? 0 : 2 * Math.asin(Math.min(1, Math.sqrt(apart) / normA / 2)); // of an isosceles triangle
+        double rms = normA / Math.sqrt(a.length), turned = bb == 0 ? 0 : along / bb;
+        double across = Math.sqrt(Math.max(0, apart - turned * along));
+        double angle = normA == 0 ? 0 : Math.atan2(across, normB * (scale + turned));
         return new TensorDifference(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
     }
 }

@@ -10,6 +10,7 @@ import jdk.incubator.vector.VectorOperators;
 /** What the optimizer does to exact masters: doubles at addresses, beside directions and weights that are floats. */
 public final class Doubles {
     private static final int W = Sums.DOUBLES.length();
+    private static final int BLOCK = 128;
 
     private Doubles() {}
 
@@ -25,8 +26,23 @@ public final class Doubles {
         return dot(a, a, true, n);
     }
 
-    /** The sum of a b; b is floats, or doubles too. Two chains and one order, as in {@link Sums#dot}. */
+    /**
+     * The sum of a b; b is floats, or doubles too. What adding up the blocks loses is kept and added at the end: at every step
+     * a follower turns by a norm that is read, and all its errors add up.
+     */
     public static double dot(long a, long b, boolean both, int n) {
+        double sum = 0, lost = 0;
+        for (int from = 0; from < n; from += BLOCK) {
+            double block = block(a + 8L * from, b + (both ? 8L : 4L) * from, both, Math.min(BLOCK, n - from));
+            double more = sum + block;
+            lost += Math.abs(sum) < Math.abs(block) ? block - more + sum : sum - more + block;
+            sum = more;
+        }
+        return sum + lost;
+    }
+
+    /** Two chains and one order, as in {@link Sums#dot}. */
+    private static double block(long a, long b, boolean both, int n) {
         DoubleVector s0 = DoubleVector.zero(Sums.DOUBLES), s1 = DoubleVector.zero(Sums.DOUBLES);
         int i = 0;
         if (both) {
