@@ -41,6 +41,7 @@ public final class Trainer {
     private final Watcher watcher;
     private Origin origin;
     private int step;
+    private String before; // the number of steps that the checkpoint was trained for; null where none is known
     private double loss = Double.NaN;
     private double validation = Double.NaN;
     private Snapshot.Saving saving; // the checkpoint that is being written beside the training, or null
@@ -157,6 +158,7 @@ public final class Trainer {
                 return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
             });
             step = own.step();
+            before = own.origin() == null ? null : own.origin().settings().get("steps");
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             String name = c.from().run();
@@ -220,6 +222,9 @@ public final class Trainer {
         ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), watcher::warned);
         Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
+        if (before != null && !before.equals(Integer.toString(c.steps())) && step < c.steps()) {
+            stretched(rates.at(step)[0]);
+        }
         try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start)) {
             status(State.RUNNING, null, null);
             watcher.started(session, step);
@@ -263,6 +268,18 @@ public final class Trainer {
             }
             throw e;
         }
+    }
+
+    /** Tells what another number of steps makes of the rate: a finished run continues at one it had long left. */
+    private void stretched(double now) {
+        directory
+                .metrics()
+                .last(Line.Training.class)
+                .ifPresent(last -> watcher.warned("steps was " + before + ", is " + c.steps()
+                        + ": all schedules are stretched, so the rate of hidden matrices goes from "
+                        + rounded(last.rate()) + " at step " + last.step() + " to " + rounded(now) + " at step " + step
+                        + "; set matrices.rate and adamw.rate to continue at another, or train all " + c.steps()
+                        + " steps anew with another --out"));
     }
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
