@@ -103,7 +103,7 @@ public record Configuration(
             return own == null ? 1 : own / rate;
         }
 
-        private Object check(int steps) {
+        private Object check() {
             String[] keys = {"embedding_rate", "head_rate", "gain_rate"};
             Double[] rates = {embeddingRate, headRate, gainRate};
             for (int i = 0; i < keys.length; i++) {
@@ -116,7 +116,7 @@ public record Configuration(
                 }
             }
             direction();
-            schedule(steps);
+            curve.check("adamw", rate);
             new Space.Base(decay);
             if (rate * decay >= 1) {
                 throw new Refusal("adamw.rate " + rate + " times adamw.decay " + decay
@@ -198,7 +198,7 @@ public record Configuration(
         }
         in("model", () -> architecture().dims(model.batch));
         hidden();
-        in("adamw", () -> adamw.check(steps));
+        in("adamw", adamw::check);
         if (design.tied() && adamw.headRate != null) {
             throw new Refusal("adamw.head_rate is " + adamw.headRate + ", and model.tied makes the head the embedding's"
                     + " matrix; set adamw.embedding_rate instead, or model.tied to false");

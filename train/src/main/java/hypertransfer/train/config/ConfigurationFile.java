@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.exc.InputCoercionException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
@@ -134,6 +135,13 @@ public final class ConfigurationFile {
             throw new Refusal(
                     prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + expected(e.getTargetType())
                             + " is expected",
+                    e);
+        } catch (InputCoercionException e) {
+            boolean small = e.getTargetType() == int.class;
+            throw new Refusal(
+                    prefix + key(e) + " is " + Tree.at(all, key(e)) + "; a whole number from "
+                            + (small ? Integer.MIN_VALUE : Long.MIN_VALUE) + " to "
+                            + (small ? Integer.MAX_VALUE : Long.MAX_VALUE) + " is expected",
                     e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
