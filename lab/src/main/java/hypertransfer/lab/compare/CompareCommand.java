@@ -76,11 +76,7 @@ public final class CompareCommand implements Callable<Integer> {
             description = "The step of that checkpoint (default: the newest common one).")
     private Long step;
 
-    /**
-     * The JSON line.
-     *
-     * @param step of the checkpoints whose tensors are compared; null without --tensors, like the next
-     */
+    /** @param step of the checkpoints whose tensors are compared; null without --tensors, like the next */
     private record Answer(@JsonUnwrapped Comparison comparison, Long step, List<TensorDifference> tensors) {}
 
     @Override

@@ -130,7 +130,6 @@ record Comparison(
         }
     }
 
-    /** Tokens and seconds until a step. */
     private record Spent(double tokens, double seconds) {}
 
     private record Read(Run run, long seed, Curves curves, Turning turning, NavigableMap<Integer, Spent> spent) {

@@ -93,7 +93,6 @@ public record Configuration(
             return curve.from(rate, steps);
         }
 
-        /** What the rate is multiplied by for a parameter. */
         private double share(Outline parameter) {
             Double own = switch (parameter.kind()) {
                 case EMBEDDING, POSITIONS -> embeddingRate;

@@ -75,7 +75,6 @@ public final class ConfigurationFile {
         return Tree.RETIRED.containsKey(key.substring(key.lastIndexOf('.') + 1));
     }
 
-    /** Whether configurations have this key. */
     public static boolean known(String key) {
         return new Tree(YAML).has(key);
     }
@@ -165,7 +164,9 @@ public final class ConfigurationFile {
     }
 
     private static String key(JacksonException e) {
-        return e.getPath().stream().map(r -> snake(r.getPropertyName())).collect(Collectors.joining("."));
+        return e.getPath().stream() // in snake case
+                .map(r -> r.getPropertyName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining("."));
     }
 
     private static JsonNode keys(String source, JsonNode file) {
@@ -183,9 +184,5 @@ public final class ConfigurationFile {
             case "boolean" -> "true or false";
             default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";
         };
-    }
-
-    private static String snake(String name) {
-        return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
     }
 }

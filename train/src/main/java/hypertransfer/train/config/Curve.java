@@ -33,7 +33,6 @@ public record Curve(Named schedule, double warmup, double finalRatio) {
         }
     }
 
-    /** The rates of a whole run. */
     public Schedule.Shaped from(double peak, int steps) {
         return new Schedule.Shaped(peak, steps, warmup, finalRatio, schedule.shape());
     }

@@ -79,7 +79,6 @@ public record RecordedRates(
         });
     }
 
-    /** The steps it was recorded over. */
     public int steps() {
         return rates.values().iterator().next().size();
     }

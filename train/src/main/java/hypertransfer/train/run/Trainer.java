@@ -245,7 +245,9 @@ public final class Trainer {
                     if (lock != null) {
                         lock.check();
                     }
-                    save(session);
+                    session.requireFinite(step);
+                    Double measured = validated == step ? (Double) validation : null;
+                    saving = new Snapshot(session).begin(directory, step, measured, origin);
                     stopped |= !end
                             && !stopped
                             && ranks.any(stop.getAsBoolean()); // a stop may have arrived during the copy
@@ -272,14 +274,11 @@ public final class Trainer {
 
     /** Tells what another number of steps makes of the rate: a finished run continues at one it had long left. */
     private void stretched(double now) {
-        directory
-                .metrics()
-                .last(Line.Training.class)
-                .ifPresent(last -> watcher.warned("steps was " + before + ", is " + c.steps()
-                        + ": all schedules are stretched, so the rate of hidden matrices goes from "
-                        + rounded(last.rate()) + " at step " + last.step() + " to " + rounded(now) + " at step " + step
-                        + "; set matrices.rate and adamw.rate to continue at another, or train all " + c.steps()
-                        + " steps anew with another --out"));
+        Optional<Line.Training> last = directory.metrics().last(Line.Training.class);
+        last.ifPresent(line -> watcher.warned("steps was " + before + ", is " + c.steps()
+                + ": all schedules are stretched, so the rate of hidden matrices goes from " + rounded(line.rate())
+                + " at step " + line.step() + " to " + rounded(now) + " at step " + step + "; set matrices.rate and"
+                + " adamw.rate to continue at another, or train all " + c.steps() + " steps anew with another --out"));
     }
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
@@ -367,13 +366,6 @@ public final class Trainer {
     /** For a sentence; the logs have every digit. */
     private static String rounded(double value) {
         return String.format(Locale.ROOT, "%.5g", value);
-    }
-
-    /** Begins a checkpoint, which is written while the next steps are taken. */
-    private void save(Session session) {
-        session.requireFinite(step);
-        Double measured = validated == step ? validation : null;
-        saving = new Snapshot(session).begin(directory, step, measured, origin);
     }
 
     /** Waits for the checkpoint that is being written, if there is one; what kept it from being written is thrown here. */
