@@ -223,7 +223,7 @@ public final class Trainer {
         Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
         if (before != null && !before.equals(Integer.toString(c.steps())) && step < c.steps()) {
-            stretched(rates.at(step)[0]);
+            refitted(rates.at(step)[0]);
         }
         try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start)) {
             status(State.RUNNING, null, null);
@@ -273,12 +273,14 @@ public final class Trainer {
     }
 
     /** Tells what another number of steps makes of the rate: a finished run continues at one it had long left. */
-    private void stretched(double now) {
-        Optional<Line.Training> last = directory.metrics().last(Line.Training.class);
-        last.ifPresent(line -> watcher.warned("steps was " + before + ", is " + c.steps()
-                + ": all schedules are stretched, so the rate of hidden matrices goes from " + rounded(line.rate())
-                + " at step " + line.step() + " to " + rounded(now) + " at step " + step + "; set matrices.rate and"
-                + " adamw.rate to continue at another, or train all " + c.steps() + " steps anew with another --out"));
+    private void refitted(double now) {
+        Line.Training last = directory.metrics().last(Line.Training.class).orElse(null);
+        if (last != null && last.rate() != now) {
+            watcher.warned("steps was " + before + ", is " + c.steps() + ": all schedules are fitted to that, so the"
+                    + " rate of hidden matrices goes from " + rounded(last.rate()) + " at step " + last.step() + " to "
+                    + rounded(now) + " at step " + step + "; set matrices.rate and adamw.rate to continue at another,"
+                    + " or train all " + c.steps() + " steps anew with another --out");
+        }
     }
 
     /** Tells how often gradients were clipped in the whole run, and how much. */
