@@ -152,6 +152,24 @@ class CompareTest {
                 .isEmpty();
     }
 
+    /** A side whose second seed was an unlucky one came behind a worse side without that seed. */
+    @Test
+    void theOrderIsThatOfCommonSeeds() throws Exception {
+        double[][] ends = {{1, 0.1, 2.0}, {2, 0.1, 4.0}, {1, 0.2, 2.5}, {1, 0.3, 9.0}, {2, 0.3, 9.0}};
+        for (double[] end : ends) {
+            run("rate-" + end[1], (long) end[0], end[1], 9.5, end[2]);
+        }
+        Path adam = run("adam", 1, 1, 9.5, 3);
+        Files.writeString(adam.resolve("config.yaml"), "seed: 1\nmatrices: {direction: adam}");
+        JsonNode all = ht.json("compare", out, "--baseline rate-0.3");
+        assertThat(all.path("sides").findValuesAsString("name"))
+                .containsExactly("rate-0.3", "rate-0.1", "rate-0.2", "adam");
+        assertThat(all.at("/sides/1/validation").asDouble())
+                .as("of all its seeds")
+                .isEqualTo(3);
+        assertThat(all.at("/searches/1/best").asDouble()).isEqualTo(2);
+    }
+
     @Test
     void badComparisons() throws Exception {
         Path a = run("a", 1, 0.1, 3.5, 3.0);

@@ -87,7 +87,7 @@ class ExperimentFileTest {
             {a: {settings: [matrices.rate=|]}}              ;                        ; mine.yaml: run a has the grid matrices.rate=|; each
             {a: {settings: [matrices.rate=0.01||0.02]}}     ;                        ; run a has the grid matrices.rate=0.01||0.02
             {a: {settings: [matrices.rate=0.01|0.01]}}      ;                        ; run a has the grid matrices.rate=0.01|0.01
-            {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; mine.yaml: run b: matrices: schedule's peak rate is -1
+            {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; mine.yaml: run b: matrices.rate is -1
             {a: {settings: [matrices.rate=0.02|0.04]}, a-0.04: {}} ;                 ; runs a and a-0.04 would both be trained in
             {a: {settings: [matrices.rate=0.02|0.04]}}      ; --set matrices.rate=0.1 ; every point of run a
             {a: {}}                                         ; --seeds 2 --set seed=7 ; --set seed is for one seed, and here are 2

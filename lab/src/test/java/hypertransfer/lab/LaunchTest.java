@@ -85,6 +85,21 @@ class LaunchTest {
         assertThat(Launch.resumable(taking, asked)).isEqualTo(asked);
     }
 
+    /** The rate that had fallen to its end rose again, without a word. */
+    @Test
+    void moreStepsAreToldWithTheirRate() {
+        ht.fine("train", file, "--out", run, Ht.TINY, "--set matrices.rate=0.03 --set matrices.warmup=0");
+        String warning = "steps was 3, is 6: all schedules are fitted to that, so the rate of hidden matrices goes from"
+                + " 0.010000 at step 2 to 0.015000 at step 3; set matrices.rate and adamw.rate to continue at another,"
+                + " or train all 6 steps anew with another --out";
+        assertThat(ht.fine("train", run, "--set steps=6")).contains(warning);
+        assertThat(ht.fine("train", run, "--set steps=6")).as("the same").doesNotContain("fitted");
+        assertThat(ht.fine("train", run, "--set log.matrices_every=2")).doesNotContain("fitted");
+        Path flat = dir.resolve("flat");
+        ht.fine("train", file, "--out", flat, Ht.TINY, "--set matrices.warmup=0 --set matrices.schedule=constant");
+        assertThat(ht.fine("train", flat, "--set steps=6")).as("one rate").doesNotContain("fitted");
+    }
+
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
     @Test
     void whatFailsBeforeTheFirstStepLeavesNothing() throws Exception {

@@ -250,7 +250,6 @@ record Certificate(
                 .collect(joining());
     }
 
-    /** One page for people. */
     String page() {
         return "Certificate of dynamics\n\nA: " + a + "\nB: " + b + "\n\n" + text() + "\nby " + version()
                 + "\n\nsettings (A | B where they differ)\n" + settings("  ", false);

@@ -15,7 +15,6 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import tools.jackson.databind.ObjectWriter;
 
-/** {@code ht certify}: are two sides the same dynamics? */
 @Command(
         name = "certify",
         description =

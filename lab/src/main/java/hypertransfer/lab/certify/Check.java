@@ -177,7 +177,6 @@ record Check(
         return nearer && (rates == null || lowerRates <= bound || lowerRates <= part * rates);
     }
 
-    /** One line for people. */
     String text(double bound) {
         return largest.entrySet().stream()
                 .map(e -> String.format(

@@ -39,8 +39,6 @@ import java.util.Map;
 record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts) {
 
     /**
-     * A hidden matrix.
-     *
      * @param mode of its transfer, for people
      * @param follows the space whose steps it takes, at these rates
      * @param decays of each step, where they are recorded; else empty

@@ -23,7 +23,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht verify}: is a stored run what this program computes? */
 @Command(
         name = "verify",
         description = "Trains a span of a stored run again, and says whether every number is the same to the last bit.",

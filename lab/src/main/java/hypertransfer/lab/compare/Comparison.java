@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -26,7 +27,7 @@ import java.util.stream.Stream;
 
 /**
  * Runs side by side. Two runs are two sides; of more runs, those that differ only in their seed are one side. The first side
- * is what the others are compared with; these are ranked by their validation losses.
+ * is what the others are compared with; these are ranked by their validation losses at the seeds that all sides have.
  *
  * @param differing the settings that are not the same everywhere: for each key, a value per side
  */
@@ -93,7 +94,7 @@ record Comparison(
     }
 
     /**
-     * What a search of equal size would have found with one optimizer.
+     * What a search of equal size would have found with one optimizer, at the seeds that all sides have.
      *
      * @param optimizer direction and mode
      * @param trials configurations that were trained
@@ -129,7 +130,6 @@ record Comparison(
         }
     }
 
-    /** Tokens and seconds until a step. */
     private record Spent(double tokens, double seconds) {}
 
     private record Read(Run run, long seed, Curves curves, Turning turning, NavigableMap<Integer, Spent> spent) {
@@ -177,8 +177,17 @@ record Comparison(
             return runs.stream().mapToDouble(value).average().orElse(Double.NaN);
         }
 
-        double validation() {
-            return mean(r -> last(r.curves.validations()));
+        List<Long> seeds() {
+            return runs.stream().map(Read::seed).sorted().toList();
+        }
+
+        /** The last validation loss, mean over its runs of these seeds; over all of them where none is given. */
+        double validation(Set<Long> seeds) {
+            return runs.stream()
+                    .filter(r -> seeds.isEmpty() || seeds.contains(r.seed))
+                    .mapToDouble(r -> last(r.curves.validations()))
+                    .average()
+                    .orElseThrow();
         }
 
         String optimizer() {
@@ -190,8 +199,8 @@ record Comparison(
             return new Side(
                     name,
                     runs.getFirst().run.directory().toString(),
-                    runs.stream().map(Read::seed).sorted().toList(),
-                    validation(),
+                    seeds(),
+                    validation(Set.of()),
                     mean(r -> Collections.min(r.curves.validations().values())),
                     mean(r -> last(r.curves.losses())),
                     mean(r -> r.turning.peak()),
@@ -237,9 +246,11 @@ record Comparison(
         }
         name(all);
         Alike first = baseline(all, baseline);
+        Set<Long> common = new TreeSet<>(first.seeds());
+        all.forEach(side -> common.retainAll(side.seeds()));
         List<Alike> order = all.stream()
                 .sorted(Comparator.<Alike, Boolean>comparing(side -> side != first)
-                        .thenComparing(Alike::validation))
+                        .thenComparing(side -> side.validation(common)))
                 .toList();
         double tokens = least(all, Spent::tokens), seconds = least(all, Spent::seconds);
         List<Difference> differences = order.stream()
@@ -250,7 +261,7 @@ record Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
-                oneTask(differing(all)) ? searches(all) : List.of());
+                oneTask(differing(all)) ? searches(all, common) : List.of());
     }
 
     /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
@@ -306,13 +317,13 @@ record Comparison(
     }
 
     /** Where optimizers were searched: direction and mode, each with several configurations. */
-    private static List<Search> searches(List<Alike> all) {
+    private static List<Search> searches(List<Alike> all, Set<Long> seeds) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
         for (Alike side : all) {
             boolean own = side.optimizer().matches(".*, (base|hyperball)"); // others take another run's rates
             if (own && side.settings.get("matrices.recorded").equals("null")) {
                 losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>())
-                        .add(side.validation());
+                        .add(side.validation(seeds));
             }
         }
         if (losses.size() < 2 || losses.values().stream().allMatch(some -> some.size() == 1)) {

@@ -21,7 +21,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code ht fair}: optimizers at one effective schedule, beside each at its own. */
 @Command(
         name = "fair",
         description =

@@ -50,8 +50,6 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     public record Part(String name, String title, String reference, List<Row> rows) {}
 
     /**
-     * One run.
-     *
      * @param row the run of the experiment that it belongs to
      * @param folder the name of its folders; null where there is none, because its grid diverged
      * @param tuned the values that were chosen from its grid

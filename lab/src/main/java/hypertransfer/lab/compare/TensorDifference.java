@@ -3,6 +3,7 @@ package hypertransfer.lab.compare;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.run.Checkpoint;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -51,8 +52,7 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
                 .findFirst()
                 .orElseThrow(() -> new Refusal(run.directory() + " has no checkpoint of step " + step
                         + "; it has those of " + steps(run) + " (checkpoint.every and checkpoint.keep say which)"));
-        String name = numbers.getFileName().toString().replace(".json", ".safetensors");
-        return SafeTensors.read(numbers.resolveSibling(name));
+        return SafeTensors.read(Checkpoint.tensorsOf(numbers));
     }
 
     public static TensorDifference of(String name, double[] a, double[] b) {

@@ -45,8 +45,6 @@ final class Curve {
     }
 
     /**
-     * The next step.
-     *
      * @param kept 1 - rate * decay
      * @param impliedDecay rate * decay / effective; NaN where it is unknown
      */

@@ -23,8 +23,6 @@ public record Effective(
         List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
 
     /**
-     * One matrix.
-     *
      * @param restNorm where its norm would come to rest, from the last tenth of the log; null where decay is unknown or 0
      * @param impliedDecay rate * decay / effective over the last tenth: what a Hyperball's projection would amount to, or NaN
      * @param hyperball the Hyperball schedule that does the same; null where all rates are zero
@@ -49,7 +47,6 @@ public record Effective(
     public record Row(
             long step, String matrix, double norm, double effective, double angle, double impliedDecay, double rate) {}
 
-    /** Reads a log. */
     public static Effective read(Path file, Consumer<Row> rowByRow) {
         LogReader log = new LogReader(file);
         Map<String, Curve> curves = new LinkedHashMap<>();

@@ -16,7 +16,6 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
     private static final List<String> SHAPES = List.of("linear", "cosine", "constant", "trapezoid:0.2", "1-sqrt:0.2");
     private static final int MOST = 128;
 
-    /** A step and the logarithm of its rate. */
     record Point(double step, double logRate) {}
 
     /**

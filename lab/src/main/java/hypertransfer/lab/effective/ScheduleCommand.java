@@ -57,18 +57,10 @@ public final class ScheduleCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    /**
-     * One matrix.
-     *
-     * @param shape the nearest named schedule; null where all rates are zero
-     */
+    /** @param shape the nearest named schedule; null where all rates are zero */
     record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {}
 
-    /**
-     * The JSON line.
-     *
-     * @param all the one named schedule for all matrices; null where all rates are zero
-     */
+    /** @param all the one named schedule for all matrices; null where all rates are zero */
     record Answer(String file, String series, int steps, int logged, List<Summary> matrices, Fit all) {}
 
     @Override

@@ -2,7 +2,6 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.provider.Engines;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Interrupt;
@@ -47,11 +46,6 @@ public record Launch(
         Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out, Ranks ranks) {
     /** Weights, gradients and one momentum: what every run needs at least. */
     private static final int COPIES = 3;
-
-    /** One process. */
-    public Launch(Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out) {
-        this(directory, configuration, resume, brief, out, new Alone());
-    }
 
     /**
      * Trains; returns whether the last step was reached, or the run was interrupted before.
@@ -147,7 +141,6 @@ public record Launch(
         return on(engine, configuration);
     }
 
-    /** The same on this engine. */
     public static Configuration on(String engine, Configuration c) {
         return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }

@@ -26,7 +26,6 @@ public final class Next {
         return list(commands);
     }
 
-    /** After the demo. */
     public static String shown() {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht train runs/muon.yaml", "a run of your own");
@@ -35,7 +34,6 @@ public final class Next {
         return list(commands);
     }
 
-    /** After a transfer has all its steps. */
     public static String transferred(Path target, Path run) {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(target) + " " + word(run), "both as a page");
@@ -43,14 +41,12 @@ public final class Next {
         return list(commands);
     }
 
-    /** After one run was interrupted. */
     public static String stopped(Path run) {
         RunStatus now = new Run(run).status();
         return "saved at step %d of %d in %s; run the same command again to continue, or: ht train %s%n"
                 .formatted(now.step(), now.steps(), run, word(run));
     }
 
-    /** After several runs were interrupted. */
     public static String again(Path directory) {
         return "stopped; what was trained is in %s; run the same command again to continue%n".formatted(directory);
     }

@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.ranks.Alone;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
@@ -167,7 +168,7 @@ public record Plan(
                 Atomic.told("delete", path, () -> Files.deleteIfExists(path));
             }
             Width.folded(out).println(which + all.left(begun, done.getAndIncrement(), path));
-            return train(run, new Launch(path, c, resume, number > 1, out), stop);
+            return train(run, new Launch(path, c, resume, number > 1, out, new Alone()), stop);
         });
     }
 

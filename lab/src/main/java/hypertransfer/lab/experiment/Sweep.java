@@ -2,6 +2,7 @@ package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.ranks.Alone;
 import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
@@ -180,7 +181,8 @@ public final class Sweep {
                 Launch.resumable(run, point.configuration);
             }
             try {
-                return over || new Launch(run, point.configuration, begun, true, out).run(stop, Set.of());
+                Launch launch = new Launch(run, point.configuration, begun, true, out, new Alone());
+                return over || launch.run(stop, Set.of());
             } catch (Diverged diverged) {
                 out.println(diverged.getMessage());
                 return true;
@@ -225,7 +227,7 @@ public final class Sweep {
             words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
         }
         Path page = directory.resolve("report.html");
-        Sharing.inTurn(() -> Report.write(List.copyOf(points.keySet()), page));
+        Sharing.inTurn(() -> Report.write(null, null, List.copyOf(points.keySet()), page));
         words.println("report: " + page.toAbsolutePath().normalize().toUri());
         words.flush();
         return any;

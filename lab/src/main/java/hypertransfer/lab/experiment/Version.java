@@ -6,11 +6,7 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 import picocli.CommandLine.IVersionProvider;
 
-/**
- * What was built.
- *
- * @param commit the commit it was built from, with "-dirty" if files were changed, "unknown" outside a git checkout
- */
+/** @param commit the commit it was built from, with "-dirty" if files were changed, "unknown" outside a git checkout */
 public record Version(String number, String commit) {
 
     /** What the build wrote beside this class. */

@@ -253,7 +253,6 @@ final class Messages {
         return thin;
     }
 
-    /** The lines of one message. */
     private final class Batch {
         private final Thinned<Timed> training;
         private final Thinned<Validation> validation;

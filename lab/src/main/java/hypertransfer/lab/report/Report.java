@@ -23,14 +23,11 @@ import tools.jackson.databind.json.JsonMapper;
  */
 public record Report(List<String> names, List<String> skipped, List<String> damaged) {
 
-    /** Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown. */
-    public static Report write(List<Path> places, Path out) {
-        return write(null, null, places, out);
-    }
-
     /**
-     * The same under a title, and with a sentence that says the result; the page finds its own for what is null.
+     * Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown.
      *
+     * @param title null for what the runs are
+     * @param note a sentence that says the result; null for one that the page makes
      * @param more messages for the page that no run has
      */
     public static Report write(String title, String note, List<Path> places, Path out, String... more) {

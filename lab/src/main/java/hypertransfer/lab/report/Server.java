@@ -204,7 +204,6 @@ public final class Server implements AutoCloseable {
         out.flush();
     }
 
-    /** A whole answer. */
     private static void answer(HttpExchange exchange, int status, String type, String text) throws IOException {
         HttpHandlers.of(status, Headers.of("Content-Type", type + "; charset=utf-8"), text)
                 .handle(exchange);

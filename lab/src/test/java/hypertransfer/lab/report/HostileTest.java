@@ -48,7 +48,7 @@ class HostileTest {
         try (var found = Files.walk(folder)) {
             found.filter(Run::in).forEach(runs::add);
         }
-        Report report = Report.write(runs, page);
+        Report report = Report.write(null, null, runs, page);
         assertThat(report.names().size() + report.skipped().size()).isEqualTo(count);
         assertThat(report.names()).hasSizeGreaterThan(count / 2).contains("plain/" + NAME);
         try (Browser browser = new Browser();
@@ -66,7 +66,7 @@ class HostileTest {
     void thePagesPolicyRefusesWhatWasNotEscaped() throws Exception {
         run("muon");
         Path page = folder.resolve("report.html");
-        Report.write(List.of(folder), page);
+        Report.write(null, null, List.of(folder), page);
         assertThat(Files.readString(page)).contains("script-src 'sha256-").doesNotContain("unsafe");
         try (Browser browser = new Browser()) {
             browser.open(page.toUri().toString(), 1280, 1000, false);

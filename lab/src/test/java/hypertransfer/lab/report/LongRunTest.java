@@ -149,7 +149,7 @@ class LongRunTest {
     /** The page's size, the time until it shows something, and the largest difference and loss, which one step has. */
     private void page(long most, long milliseconds) throws Exception {
         Path page = folder.resolve("report.html");
-        Report report = Report.write(List.of(folder), page);
+        Report report = Report.write(null, null, List.of(folder), page);
         assertThat(report.skipped()).isEmpty();
         assertThat(Files.size(page)).isLessThan(most);
         try (Browser browser = new Browser()) {

@@ -601,7 +601,7 @@ class ManyRunsTest {
 
     private void open() throws Exception {
         Path page = folder.resolve("report.html");
-        Report.write(List.of(folder), page);
+        Report.write(null, null, List.of(folder), page);
         browser = new Browser();
         browser.open(page.toUri().toString(), 1280, 6000, false);
         Browser.waitFor("the heat map", () -> browser.count("#heat [data-cell]") > 0);

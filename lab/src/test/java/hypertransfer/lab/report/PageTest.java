@@ -54,7 +54,7 @@ class PageTest {
             runs.put(run.directory.getFileName().toString(), run);
         }
         Path page = folder.resolve("report.html");
-        Report.write(List.of(folder.resolve("runs")), page);
+        Report.write(null, null, List.of(folder.resolve("runs")), page);
         address = page.toUri().toString();
         browser = new Browser();
     }

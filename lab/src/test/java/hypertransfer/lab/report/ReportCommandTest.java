@@ -137,7 +137,7 @@ class ReportCommandTest {
     @Test
     void aFileThatCannotBeWritten() throws IOException {
         new SyntheticRun(folder.resolve("muon"), 0, "steps=20").finished();
-        assertThatThrownBy(() -> Report.write(List.of(folder), folder.resolve("muon")))
+        assertThatThrownBy(() -> Report.write(null, null, List.of(folder), folder.resolve("muon")))
                 .isInstanceOf(UncheckedIOException.class)
                 .hasMessageContaining("cannot write " + folder.resolve("muon"));
     }
@@ -151,7 +151,7 @@ class ReportCommandTest {
         Files.writeString(folder.resolve("c/metrics.jsonl"), "{]\n");
         Files.writeString(
                 folder.resolve("d/config.yaml"), "\nstop_above: .inf\ntarget: /\n", StandardOpenOption.APPEND);
-        Report report = Report.write(List.of(folder), folder.resolve("report.html"));
+        Report report = Report.write(null, null, List.of(folder), folder.resolve("report.html"));
         assertThat(report.names()).contains("a", "c").doesNotContain("b");
         assertThat(report.skipped()).anyMatch(s -> s.contains("provenance.json"));
         assertThat(report.names().size() + report.skipped().size()).isEqualTo(4);
@@ -181,7 +181,8 @@ class ReportCommandTest {
     }
 
     private List<String> write(Path... places) {
-        return Report.write(List.of(places), folder.resolve("report.html")).names();
+        return Report.write(null, null, List.of(places), folder.resolve("report.html"))
+                .names();
     }
 
     private void refused(String message, Path... places) {

@@ -93,7 +93,6 @@ public record Configuration(
             return curve.from(rate, steps);
         }
 
-        /** What the rate is multiplied by for a parameter. */
         private double share(Outline parameter) {
             Double own = switch (parameter.kind()) {
                 case EMBEDDING, POSITIONS -> embeddingRate;
@@ -103,7 +102,7 @@ public record Configuration(
             return own == null ? 1 : own / rate;
         }
 
-        private Object check(int steps) {
+        private Object check() {
             String[] keys = {"embedding_rate", "head_rate", "gain_rate"};
             Double[] rates = {embeddingRate, headRate, gainRate};
             for (int i = 0; i < keys.length; i++) {
@@ -116,7 +115,7 @@ public record Configuration(
                 }
             }
             direction();
-            schedule(steps);
+            curve.check("adamw", rate);
             new Space.Base(decay);
             if (rate * decay >= 1) {
                 throw new Refusal("adamw.rate " + rate + " times adamw.decay " + decay
@@ -198,7 +197,7 @@ public record Configuration(
         }
         in("model", () -> architecture().dims(model.batch));
         hidden();
-        in("adamw", () -> adamw.check(steps));
+        in("adamw", adamw::check);
         if (design.tied() && adamw.headRate != null) {
             throw new Refusal("adamw.head_rate is " + adamw.headRate + ", and model.tied makes the head the embedding's"
                     + " matrix; set adamw.embedding_rate instead, or model.tied to false");

@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.exc.InputCoercionException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
@@ -74,7 +75,6 @@ public final class ConfigurationFile {
         return Tree.RETIRED.containsKey(key.substring(key.lastIndexOf('.') + 1));
     }
 
-    /** Whether configurations have this key. */
     public static boolean known(String key) {
         return new Tree(YAML).has(key);
     }
@@ -135,6 +135,13 @@ public final class ConfigurationFile {
                     prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + expected(e.getTargetType())
                             + " is expected",
                     e);
+        } catch (InputCoercionException e) {
+            boolean small = e.getTargetType() == int.class;
+            throw new Refusal(
+                    prefix + key(e) + " is " + Tree.at(all, key(e)) + "; a whole number from "
+                            + (small ? Integer.MIN_VALUE : Long.MIN_VALUE) + " to "
+                            + (small ? Integer.MAX_VALUE : Long.MAX_VALUE) + " is expected",
+                    e);
         } catch (JacksonException e) {
             if (e.getCause() instanceof Refusal refusal) {
                 String group = prefix.isEmpty() ? key(e).replaceFirst("\\..*", "") : source;
@@ -157,7 +164,9 @@ public final class ConfigurationFile {
     }
 
     private static String key(JacksonException e) {
-        return e.getPath().stream().map(r -> snake(r.getPropertyName())).collect(Collectors.joining("."));
+        return e.getPath().stream() // in snake case
+                .map(r -> r.getPropertyName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining("."));
     }
 
     private static JsonNode keys(String source, JsonNode file) {
@@ -175,9 +184,5 @@ public final class ConfigurationFile {
             case "boolean" -> "true or false";
             default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";
         };
-    }
-
-    private static String snake(String name) {
-        return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
     }
 }

@@ -1,6 +1,8 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Decline;
+import hypertransfer.core.Limits;
+import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 
 /**
@@ -22,7 +24,15 @@ public record Curve(Named schedule, double warmup, double finalRatio) {
         }
     }
 
-    /** The rates of a whole run. */
+    /** Refuses by the names of their keys what is no schedule; {@code key} names the group of keys. */
+    void check(String key, double rate) {
+        Limits.zeroOrMore(key + ".rate", rate);
+        Limits.fraction(key + ".warmup", warmup);
+        if (!(finalRatio >= 0 && finalRatio <= 1)) {
+            throw new Refusal(key + ".final_ratio is " + finalRatio + "; it must be from 0 to 1");
+        }
+    }
+
     public Schedule.Shaped from(double peak, int steps) {
         return new Schedule.Shaped(peak, steps, warmup, finalRatio, schedule.shape());
     }

@@ -30,14 +30,14 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
     /** What each hidden matrix gets, by its name; refuses what cannot be trained. */
     static Map<String, Matrices> resolve(Configuration c) {
         List<Outline> hidden = c.architecture().hidden();
-        Groups groups = new Groups(c.matrices().check("matrices", c.steps()), new LinkedHashMap<>());
+        Groups groups = new Groups(c.matrices().check("matrices"), new LinkedHashMap<>());
         c.matrices().groups().keySet().forEach(text -> groups.patterns.put(text, matching(text)));
         groups.check(hidden);
         Map<List<String>, Matrices> known = new HashMap<>(Map.of(List.of(), c.matrices()));
         Map<String, Matrices> all = new LinkedHashMap<>();
         for (Outline matrix : hidden) {
             Matrices own = known.computeIfAbsent(
-                    groups.of(matrix), matched -> groups.over(matched).check(key(matched), c.steps()));
+                    groups.of(matrix), matched -> groups.over(matched).check(key(matched)));
             own.view().of(matrix, c.model().head());
             all.put(matrix.name(), own);
         }

@@ -109,10 +109,10 @@ public record Matrices(
     }
 
     /** Refuses what cannot be trained; {@code key} names the group of keys. */
-    Matrices check(String key, int steps) {
+    Matrices check(String key) {
         Transfer transfer = Configuration.in(key, () -> {
             new Space.Base(targetDecay);
-            schedule(steps);
+            curve.check(key, rate);
             return rule(null).transfer();
         });
         boolean plainBase = transfer.isPlain() && !(transfer.carrier() instanceof Space.Hyperball);

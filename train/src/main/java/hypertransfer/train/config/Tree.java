@@ -166,7 +166,8 @@ final class Tree {
                     + Groups.KEY + ".fc.rate'; it was given " + over);
         }
         over.properties().forEach(entry -> {
-            ObjectNode own = groups.withObject("/" + pointer(entry.getKey()));
+            ObjectNode own =
+                    groups.withObject("/" + entry.getKey().replace("~", "~0").replace("/", "~1"));
             JsonNode beta2 = entry.getValue().path("beta2");
             entry.getValue().properties().forEach(field -> {
                 String key = "matrices." + field.getKey();
@@ -175,10 +176,6 @@ final class Tree {
                 }
             });
         });
-    }
-
-    private static String pointer(String key) {
-        return key.replace("~", "~0").replace("/", "~1");
     }
 
     /** Every key with what stands there, groups of keys too, each before what is in it. */

@@ -2,6 +2,7 @@ package hypertransfer.train.data;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
 import hypertransfer.train.file.Hold;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,14 +14,17 @@ import java.util.stream.Stream;
 /**
  * All shards of a directory at once, held by one process. Once a file with their names is written, they are there: what is
  * left to do are renames, which the next process finishes where this one is killed. Until then nobody reads them.
+ *
+ * @param made whether the directory was made here; it goes again where nothing is written
  */
-record Commit(Path directory, String name, Hold hold) implements AutoCloseable {
+record Commit(Path directory, String name, boolean made, Hold hold) implements AutoCloseable {
     static final String UNFINISHED = ".part";
     private static final String MARKER = "tokenize.commit";
     private static final String LOCK = "tokenize.lock";
 
     /** Takes hold of a directory, and finishes what another process could not. */
     static Commit hold(Path directory, String name) {
+        boolean made = Files.notExists(directory);
         try {
             Files.createDirectories(directory);
         } catch (IOException e) {
@@ -31,7 +35,7 @@ record Commit(Path directory, String name, Hold hold) implements AutoCloseable {
                     directory.resolve(LOCK),
                     () -> new Refusal("another process is writing shards to " + directory
                             + "; wait for it, or choose another --out"));
-            Commit commit = new Commit(directory, name, hold);
+            Commit commit = new Commit(directory, name, made, hold);
             try {
                 if (pending(directory)) {
                     commit.finish();
@@ -107,7 +111,10 @@ record Commit(Path directory, String name, Hold hold) implements AutoCloseable {
     public void close() {
         if (hold.channel().isOpen()) {
             try (hold) {
-                Atomic.told("release", directory, () -> Files.deleteIfExists(directory.resolve(LOCK)));
+                Atomic.told("release", directory, () -> {
+                    Files.deleteIfExists(directory.resolve(LOCK));
+                    return made && Folder.list(directory, "*").isEmpty() && Files.deleteIfExists(directory);
+                });
             }
         }
     }

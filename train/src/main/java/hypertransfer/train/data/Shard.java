@@ -126,7 +126,6 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
         }
     }
 
-    /** The first ids, at most that many. */
     public int[] first(int most) {
         int[] first = new int[(int) Math.min(most, count())];
         read(0, first, 0, first.length);

@@ -238,14 +238,11 @@ public final class Tokenizer implements AutoCloseable {
 
     private void write(long document, boolean opens, int... ids) {
         if (opens) {
-            writer = isValidation(document) ? validation : train;
+            double draw = (SplitMix.mix(document) >>> 11) * 0x1p-53; // from 0 to less than 1
+            writer = draw < options.held.share ? validation : train;
             writer.write(options.vocabulary.separator());
         }
         writer.write(ids);
-    }
-
-    private boolean isValidation(long document) {
-        return (SplitMix.mix(document) >>> 11) * 0x1p-53 < options.held.share;
     }
 
     /** Keeps the end of the training text for validation where documents gave too little; returns how much. */

@@ -19,6 +19,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -79,20 +80,16 @@ public final class Atomic {
      * refusal of a second writer is an {@link OverlappingFileLockException}.
      */
     public static void write(Path file, Writing writing) {
-        write(file, writing, null);
+        create(file, null, writing);
     }
 
     /**
      * Writes a new file. One that is there with the same bytes is taken for it, so that a command that was ended between
      * two files can be given again; any other is refused.
      *
-     * @param option what the user can choose another file with
+     * @param option what the user can choose another file with; null where any file is replaced
      */
     public static void create(Path file, String option, Writing writing) {
-        write(file, writing, option);
-    }
-
-    private static void write(Path file, Writing writing, String option) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
         Path key = beside.toAbsolutePath().normalize();
         if (!WRITING.add(key)) {
@@ -189,6 +186,11 @@ public final class Atomic {
             System.getLogger(Atomic.class.getName())
                     .log(System.Logger.Level.DEBUG, "cannot flush directory " + directory, e);
         }
+    }
+
+    /** What tells a file from another one of the same name. */
+    public static Object identity(Path file) throws IOException {
+        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     }
 
     /** Refuses a pipe or a device: to open one may wait for ever. */

@@ -37,7 +37,6 @@ public final class Conveyor {
         }
     }
 
-    /** A block's bytes. */
     private record Load(Arena arena, MemorySegment bytes) {
         void free() {
             arena.close();

@@ -132,7 +132,6 @@ public final class SafeTensors implements AutoCloseable {
         return entry(name).shape.clone();
     }
 
-    /** The bytes of one number of a tensor. */
     public int numberBytes(String name) {
         return width(name, entry(name));
     }

@@ -40,11 +40,7 @@ public final class Strict {
                 .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION);
     }
 
-    /**
-     * Reads a record.
-     *
-     * @param what what the file should be, for the refusal
-     */
+    /** @param what what the file should be, for the refusal */
     public static <T> T json(Path file, Class<T> type, String what) {
         return read(Json.MAPPER, file, type, what);
     }

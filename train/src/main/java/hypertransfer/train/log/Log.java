@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -29,7 +28,7 @@ public final class Log implements AutoCloseable {
         this.file = file;
         channel = Atomic.told(
                 "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-        identity = Atomic.told("write", file, this::identity);
+        identity = Atomic.told("write", file, () -> Atomic.identity(file));
     }
 
     /** Writes a line, at once and whole as far as the system allows. */
@@ -41,7 +40,7 @@ public final class Log implements AutoCloseable {
     public void force() {
         try {
             channel.force(true);
-            if (Objects.equals(identity, identity())) {
+            if (Objects.equals(identity, Atomic.identity(file))) {
                 return;
             }
         } catch (NoSuchFileException e) {
@@ -52,10 +51,6 @@ public final class Log implements AutoCloseable {
         throw new Refusal(
                 file + " was removed or replaced while the run was writing it; run the same command again, which"
                         + " keeps the lines that are there");
-    }
-
-    private Object identity() throws IOException {
-        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     }
 
     @Override

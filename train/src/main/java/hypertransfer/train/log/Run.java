@@ -171,7 +171,6 @@ public record Run(Path directory) {
         }
     }
 
-    /** The step that a checkpoint's file is of. */
     public static long step(Path numbers) {
         String name = numbers.getFileName().toString();
         return Long.parseLong(name.substring(5, name.indexOf('.')));

@@ -8,7 +8,6 @@ import hypertransfer.train.file.Hold;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.function.Consumer;
 
@@ -23,17 +22,13 @@ public final class RunLock implements AutoCloseable {
     private RunLock(Run run, Hold hold) throws IOException {
         this.run = run;
         this.hold = hold;
-        identity = identity();
-    }
-
-    private Object identity() throws IOException {
-        return Files.readAttributes(run.file(LOCK), BasicFileAttributes.class).fileKey();
+        identity = Atomic.identity(run.file(LOCK));
     }
 
     /** Refuses to continue where the lock's file was removed: another process could have taken the run meanwhile. */
     public void check() {
         try {
-            if (Objects.equals(identity, identity())) {
+            if (Objects.equals(identity, Atomic.identity(run.file(LOCK)))) {
                 return;
             }
         } catch (IOException e) {
@@ -89,7 +84,6 @@ public final class RunLock implements AutoCloseable {
         return Hold.held(path.resolve(LOCK));
     }
 
-    /** A run that is there. */
     public static RunLock open(Path path) {
         new Run(path).configuration();
         return lock(path);

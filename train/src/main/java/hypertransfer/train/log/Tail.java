@@ -63,7 +63,6 @@ public final class Tail {
         }
     }
 
-    /** What a line of the file is. */
     interface Reading {
         Line line(ByteBuffer bytes) throws Damaged;
     }

@@ -28,7 +28,6 @@ public final class Turning {
         Arrays.fill(last, Double.NaN);
     }
 
-    /** All that a run has logged so far. */
     public static Turning of(Run run) {
         if (Files.notExists(run.file(Run.MATRICES))) {
             return new Turning(0);

@@ -32,7 +32,6 @@ public enum Dialect implements Word {
         return prefixes;
     }
 
-    /** The name that a tensor has in a file with this prefix. */
     public String name(Foreign tensor, String prefix) {
         return tensor.name().equals(head()) ? tensor.name() : prefix + tensor.name();
     }

@@ -87,7 +87,6 @@ public final class Initializer {
         }
     }
 
-    /** Where a parameter's stream starts. */
     private static long start(long seed, String name) {
         long state = seed;
         for (int i = 0; i < name.length(); i++) {

@@ -116,7 +116,6 @@ public record Ownership(int ranks, List<Piece> pieces) {
         }
     }
 
-    /** The pieces of one rank, in order. */
     public List<Piece> of(int rank) {
         return pieces.stream().filter(piece -> piece.owner == rank).toList();
     }

@@ -56,7 +56,6 @@ public final class Parameters {
         this(engine, architecture, masters, new Share(architecture, 1, 0, 1));
     }
 
-    /** Of one rank's share. */
     public Parameters(Engine engine, Architecture architecture, Masters masters, Share share) {
         this.engine = engine;
         this.masters = masters;

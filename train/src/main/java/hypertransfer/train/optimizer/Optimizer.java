@@ -76,7 +76,6 @@ public final class Optimizer {
             return numbers[0] >= hidden;
         }
 
-        /** The members' own. */
         double[] of(double[] all) {
             double[] own = new double[numbers.length];
             Arrays.setAll(own, i -> all[numbers[i]]);

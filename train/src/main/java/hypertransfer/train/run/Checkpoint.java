@@ -75,7 +75,7 @@ public record Checkpoint(
     }
 
     void write(Path numbers) {
-        Atomic.write(numbers, new String(signed(sum()).text(), StandardCharsets.UTF_8));
+        Atomic.write(numbers, new String(with(tensors, sum()).text(), StandardCharsets.UTF_8));
     }
 
     /** The tensors, checked against their checksum. */
@@ -88,7 +88,7 @@ public record Checkpoint(
         return file;
     }
 
-    static Path tensorsOf(Path numbers) {
+    public static Path tensorsOf(Path numbers) {
         return numbers.resolveSibling(numbers.getFileName().toString().replace(NUMBERS, TENSORS));
     }
 
@@ -104,15 +104,10 @@ public record Checkpoint(
     }
 
     private long sum() {
-        return Checksum.of(signed(0).text());
+        return Checksum.of(with(tensors, 0).text());
     }
 
-    /** The same with the checksum of its tensors. */
-    Checkpoint with(long tensors) {
-        return new Checkpoint(step, states, validation, origin, tensors, 0);
-    }
-
-    private Checkpoint signed(long checksum) {
+    Checkpoint with(long tensors, long checksum) {
         return new Checkpoint(step, states, validation, origin, tensors, checksum);
     }
 }

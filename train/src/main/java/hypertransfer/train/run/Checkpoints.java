@@ -56,7 +56,6 @@ public record Checkpoints(Run run) {
                 + "; start the run again with another --out");
     }
 
-    /** Uses the checkpoint of one step. */
     <T> T at(int step, BiFunction<Checkpoint, SafeTensors, T> use) {
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers(step))) {

@@ -3,6 +3,7 @@ package hypertransfer.train.run;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import hypertransfer.core.GradientRule;
 import hypertransfer.core.Refusal;
+import hypertransfer.core.Space;
 import hypertransfer.train.Word;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Checksum;
@@ -26,6 +27,8 @@ import tools.jackson.databind.json.JsonMapper;
  * @param source the run it was taken from
  * @param series {@code rate} (nominal), {@code effective}, or {@code replay}: rates and decays with which plain Base
  *     repeats these steps
+ * @param angles of {@code rate}, whether the rates are the angles of a Hyperball; null where an older version wrote it, or
+ *     only some matrices are on one
  * @param logged how many steps the run had logged; those between are interpolated. Null where an older version wrote it
  * @param decays of {@code replay}, the weight decays that go with the rates, below zero where a step makes the matrix longer;
  *     else null
@@ -33,6 +36,7 @@ import tools.jackson.databind.json.JsonMapper;
 public record RecordedRates(
         String source,
         String series,
+        @JsonInclude(JsonInclude.Include.NON_NULL) Boolean angles,
         Integer logged,
         Map<String, List<Double>> rates,
         @JsonInclude(JsonInclude.Include.NON_NULL) Map<String, List<Double>> decays) {
@@ -75,7 +79,6 @@ public record RecordedRates(
         });
     }
 
-    /** The steps it was recorded over. */
     public int steps() {
         return rates.values().iterator().next().size();
     }
@@ -139,7 +142,12 @@ public record RecordedRates(
         }
         String source =
                 run.directory().toAbsolutePath().normalize().getFileName().toString();
-        return new RecordedRates(source, series, rates.logged, rates.values, replay ? decays.values : null);
+        List<Boolean> balls = run.configuration().hidden().values().stream()
+                .map(own -> own.transfer().carrier() instanceof Space.Hyperball)
+                .distinct()
+                .toList();
+        Boolean angles = series.equals("rate") && balls.size() == 1 ? balls.getFirst() : null;
+        return new RecordedRates(source, series, angles, rates.logged, rates.values, replay ? decays.values : null);
     }
 
     /** The same of steps that were taken in memory. */
@@ -156,7 +164,7 @@ public record RecordedRates(
                 decays.add(t, decays(m));
             }
         }
-        return new RecordedRates("memory", series, steps.size(), rates.values, replay ? decays.values : null);
+        return new RecordedRates("memory", series, null, steps.size(), rates.values, replay ? decays.values : null);
     }
 
     /** A direction made of scaled gradients, or of gradients from elsewhere, is not the one a plain optimizer makes. */

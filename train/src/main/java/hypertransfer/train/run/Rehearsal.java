@@ -30,11 +30,7 @@ public record Rehearsal(
         double validationSeconds) {
     private static final int MOST = 400, FEW = 6, PATIENCE = 6;
 
-    /**
-     * A step that was taken.
-     *
-     * @param matrices what happened to each hidden matrix
-     */
+    /** @param matrices what happened to each hidden matrix */
     public record Taken(double loss, List<Step> matrices) {}
 
     /**

@@ -78,6 +78,12 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
                     source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target" + " is "
                             + transfer.target() + "; record with --series rate");
         }
+        if (recorded.angles() != null && recorded.angles() == base) {
+            throw new Refusal(source(recorded)
+                    + (base ? " holds rates of a Hyperball, which are angles" : " holds nominal rates of a Base space")
+                    + ", and this run's target is " + transfer.target() + "; record with --series "
+                    + (base ? "replay" : "effective"));
+        }
         if (recorded.replays() && !(base && transfer.isPlain())) {
             throw new Refusal(source(recorded) + " holds rates and weight decays, which a plain Base optimizer takes;"
                     + " set matrices.mode=base, or record with --series effective");

@@ -138,7 +138,6 @@ public record Session(
         return initialize(seed, name -> false);
     }
 
-    /** The same with some hidden matrices at zero. */
     private Session initialize(long seed, Predicate<String> zero) {
         Initializer.initialize(engine, parameters, seed);
         for (Parameter p : parameters.own()) {

@@ -44,7 +44,7 @@ record Snapshot(Session session) {
         /** Waits until the checkpoint is there, or throws what kept it from being written. */
         Path finish() {
             if (file != null) {
-                record.with(file.finish()).write(numbers);
+                record.with(file.finish(), 0).write(numbers);
             }
             return numbers;
         }
@@ -62,14 +62,11 @@ record Snapshot(Session session) {
             entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
             return new Saving(step, numbers, null, null);
         }
-        Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), room());
+        long free =
+                ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getFreeMemorySize();
+        Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), free / 2);
         return new Saving(
                 step, numbers, file, new Checkpoint(step, session.optimizer().states(), validation, origin, 0, 0));
-    }
-
-    /** How many bytes may wait for the disk: half of what nobody uses now. */
-    private static long room() {
-        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getFreeMemorySize() / 2;
     }
 
     /**

@@ -41,6 +41,7 @@ public final class Trainer {
     private final Watcher watcher;
     private Origin origin;
     private int step;
+    private String before; // the number of steps that the checkpoint was trained for; null where none is known
     private double loss = Double.NaN;
     private double validation = Double.NaN;
     private Snapshot.Saving saving; // the checkpoint that is being written beside the training, or null
@@ -157,6 +158,7 @@ public final class Trainer {
                 return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
             });
             step = own.step();
+            before = own.origin() == null ? null : own.origin().settings().get("steps");
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             String name = c.from().run();
@@ -220,6 +222,9 @@ public final class Trainer {
         ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), watcher::warned);
         Schedule adamw = c.adamw().schedule(c.steps());
         int start = step;
+        if (before != null && !before.equals(Integer.toString(c.steps())) && step < c.steps()) {
+            refitted(rates.at(step)[0]);
+        }
         try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start)) {
             status(State.RUNNING, null, null);
             watcher.started(session, step);
@@ -240,7 +245,9 @@ public final class Trainer {
                     if (lock != null) {
                         lock.check();
                     }
-                    save(session);
+                    session.requireFinite(step);
+                    Double measured = validated == step ? (Double) validation : null;
+                    saving = new Snapshot(session).begin(directory, step, measured, origin);
                     stopped |= !end
                             && !stopped
                             && ranks.any(stop.getAsBoolean()); // a stop may have arrived during the copy
@@ -262,6 +269,17 @@ public final class Trainer {
                 e.addSuppressed(second);
             }
             throw e;
+        }
+    }
+
+    /** Tells what another number of steps makes of the rate: a finished run continues at one it had long left. */
+    private void refitted(double now) {
+        Line.Training last = directory.metrics().last(Line.Training.class).orElse(null);
+        if (last != null && last.rate() != now) {
+            watcher.warned("steps was " + before + ", is " + c.steps() + ": all schedules are fitted to that, so the"
+                    + " rate of hidden matrices goes from " + rounded(last.rate()) + " at step " + last.step() + " to "
+                    + rounded(now) + " at step " + step + "; set matrices.rate and adamw.rate to continue at another,"
+                    + " or train all " + c.steps() + " steps anew with another --out");
         }
     }
 
@@ -350,13 +368,6 @@ public final class Trainer {
     /** For a sentence; the logs have every digit. */
     private static String rounded(double value) {
         return String.format(Locale.ROOT, "%.5g", value);
-    }
-
-    /** Begins a checkpoint, which is written while the next steps are taken. */
-    private void save(Session session) {
-        session.requireFinite(step);
-        Double measured = validated == step ? validation : null;
-        saving = new Snapshot(session).begin(directory, step, measured, origin);
     }
 
     /** Waits for the checkpoint that is being written, if there is one; what kept it from being written is thrown here. */

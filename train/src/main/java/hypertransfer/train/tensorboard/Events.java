@@ -59,7 +59,6 @@ public final class Events implements AutoCloseable {
         waiting.writeBytes(record.array());
     }
 
-    /** Writes what was added. */
     public void flush() {
         Atomic.append(file, channel, waiting.toByteArray());
         waiting.reset();

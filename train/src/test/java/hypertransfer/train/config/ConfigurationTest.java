@@ -94,15 +94,17 @@ class ConfigurationTest {
             matrices.mode=bse        | unknown mode 'bse'; the modes are base,
             matrices.gradient=x      | matrices.gradient is 'x'; it must be exact, mode, auto, as-is, rescaled, representative
             matrices.momentum=1      | matrices: Muon's momentum is 1.0; it must be from 0 to less than 1
-            matrices.rate=-0.1       | matrices: schedule's peak rate is -0.1
-            matrices.rate=.nan       | matrices
-            matrices.rate=.inf       | matrices
+            matrices.rate=-0.1       | matrices.rate is -0.1; it must be a finite number, zero or more
+            matrices.rate=.nan       | matrices.rate is NaN; it must be a finite number
+            matrices.rate=.inf       | matrices.rate is Infinity; it must be a finite number
+            matrices.groups.fc.rate=.nan | matrices.groups.fc.rate is NaN
+            matrices.final_ratio=1.5 | matrices.final_ratio is 1.5; it must be from 0 to 1
             matrices.decay=-0.1      | matrices: weight decay is -0.1
             matrices.decay=.nan      | matrices
             matrices.target_decay=-1 | matrices: weight decay is -1.0
             matrices.rate=10         | matrices.rate 10.0 times the target's weight decay 0.1 is 1 or more
-            matrices.warmup=1        | matrices: schedule's warm-up fraction is 1.0
-            adamw.rate=-1            | adamw: schedule's peak rate is -1.0
+            matrices.warmup=1        | matrices.warmup is 1.0; it must be from 0 to less than 1
+            adamw.rate=-1            | adamw.rate is -1.0; it must be a finite number, zero or more
             adamw.rate=10            | adamw.rate 10.0 times adamw.decay 0.1 is 1 or more
             adamw.decay=-0.1         | adamw: weight decay is -0.1
             adamw.beta1=1.5          | adamw: Adam's beta1 is 1.5
@@ -113,8 +115,9 @@ class ConfigurationTest {
             adamw.embedding_rate=-1  | adamw.embedding_rate is -1.0, with decay 0.1 and adamw.rate 0.01
             matrices.proxy_growth=x  | matrices.proxy_growth is "x"; a number or null is expected
             matrices.proxy_growth=.inf & matrices.mode=hypertransfer | matrices.proxy_growth Infinity must be a finite number above zero
-            model.vocab=99999999999  | model.vocab: Numeric value (99999999999) out of range
-            matrices.groups.fc.precondition_frequency=99999999999 | matrices.groups.fc.precondition_frequency: Numeric value (99999999999) out of range
+            steps=99999999999        | steps is 99999999999; a whole number from -2147483648 to 2147483647 is expected
+            seed=9999999999999999999 | seed is 9999999999999999999; a whole number from -9223372036854775808 to 9223372036854775807 is expected
+            matrices.groups.fc.precondition_frequency=99999999999 | matrices.groups.fc.precondition_frequency is 99999999999; a whole number from
             adamw.schedule=square    | adamw: unknown schedule shape 'square'
             adamw.head_rate=0.01 & model.tied=true | adamw.head_rate is 0.01, and model.tied makes the head the embedding's matrix; set adamw.embedding_rate
             preset=big               | unknown preset 'big'

@@ -201,7 +201,7 @@ class TokenizerTest {
 
     private void refused(String message, Path place) throws IOException {
         assertRefused(() -> run(out, options(0.01, 100_000, 2), place), message);
-        assertThat(files(out)).isEmpty();
+        assertThat(out).doesNotExist();
     }
 
     @Test
@@ -225,7 +225,7 @@ class TokenizerTest {
                     tokenizer.close(); // what the shutdown hook does
                 }),
                 "no shard was written");
-        assertThat(files(out)).isEmpty();
+        assertThat(out).doesNotExist();
     }
 
     @Test
@@ -380,7 +380,10 @@ class TokenizerTest {
                 "151 tokens in all",
                 "at least 100 each",
                 "--validation 0");
-        assertThat(files(out)).isEmpty();
+        assertThat(out).as("it was left empty").doesNotExist();
+        Files.createDirectory(out);
+        assertRefused(() -> run(out, holding(0.1, 100, IN_ORDER, 1000), file), "nothing was written");
+        assertThat(out).as("the user's own").isEmptyDirectory();
         run(out, holding(0, 100, IN_ORDER, 1000), file);
         assertThat(ids(Split.TRAIN)).hasSize(151);
     }

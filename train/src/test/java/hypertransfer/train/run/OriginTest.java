@@ -74,7 +74,7 @@ class OriginTest {
         tiny.resume("run");
         Path file = dir.resolve("schedule.json");
         RecordedRates.of(run, "rate", told -> {}).write(file);
-        Configuration replayed = tiny.configuration("steps=20", "matrices.recorded=" + file);
+        Configuration replayed = tiny.configuration("steps=20", "matrices.mode=hyperball", "matrices.recorded=" + file);
         tiny.trainUntil("replayed", replayed, 15);
         String text = Files.readString(file);
         Files.writeString(file, text.replaceFirst("\\[", "[1"));

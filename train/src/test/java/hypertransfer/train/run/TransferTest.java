@@ -122,6 +122,22 @@ class TransferTest {
                 "holds effective rates, which a Hyperball takes");
     }
 
+    /** A Hyperball took the nominal rates of a Base run as angles, and the other way around, without a word. */
+    @ParameterizedTest
+    @CsvSource({
+        "base, hyperball, holds nominal rates of a Base space, effective",
+        "hypertransfer, base, holds rates of a Hyperball, replay"
+    })
+    void ratesOfTheOtherSpaceAreRefused(String own, String other, String problem, String series) throws Exception {
+        Path file = rates(tiny.train("own", "steps=2", "matrices.mode=" + own), "rate");
+        String[] taking = {"steps=2", "matrices.mode=" + other, "matrices.recorded=" + file};
+        assertRefused(() -> tiny.train("other", taking), problem, "record with --series " + series);
+        Files.writeString(file, Files.readString(file).replaceFirst("\"angles\":(true|false),", ""));
+        tiny.train("older", taking); // a file of the version before has no such key
+        Path both = tiny.train("both", "steps=2", "matrices.mode=" + own, "matrices.groups.fc.mode=" + other);
+        assertThat(recorded(both, "rate").angles()).isNull();
+    }
+
     @Test
     void aRecordedScheduleThatDoesNotFit() throws Exception {
         tiny.trainUntil("run", tiny.configuration("steps=10"), 7);

@@ -41,11 +41,7 @@ public final class InspectCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    /**
-     * A shard.
-     *
-     * @param smallest -1, as the largest, where it is empty
-     */
+    /** @param smallest -1, as the largest, where it is empty */
     private record Row(String file, long tokens, long documents, int ids, int smallest, int largest, String as) {}
 
     @Override

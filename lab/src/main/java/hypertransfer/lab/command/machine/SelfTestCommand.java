@@ -46,7 +46,6 @@ public final class SelfTestCommand implements Callable<Integer> {
         this(Engines::open, Comparison.SIZES, Differences.networks());
     }
 
-    /** With engines, sizes and networks of the caller's. */
     SelfTestCommand(BiFunction<String, Dims, Engine> open, List<Dims> sizes, Map<String, Architecture> networks) {
         this.open = open;
         this.sizes = sizes;

@@ -69,7 +69,6 @@ public final class Options {
                 description = "Overrides a key of the configuration; may be repeated.")
         public List<String> settings = List.of();
 
-        /** The keys that it names. */
         public Set<String> keys() {
             return settings.stream()
                     .map(setting -> setting.replaceFirst("=.*", "").strip())
@@ -111,7 +110,6 @@ public final class Options {
                 description = "Where the results go (default: a directory in out/ with the name of the input).")
         private Path path;
 
-        /** What was asked for, or the fallback. */
         public Path or(Path fallback) {
             return path == null ? fallback : checked(path);
         }

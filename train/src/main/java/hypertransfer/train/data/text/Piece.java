@@ -25,11 +25,7 @@ public record Piece(String source, long line, byte[] bytes, boolean json, boolea
     /** The ids of one document, or of a later part of one. */
     public record Ids(boolean opens, int[] ids) {}
 
-    /**
-     * What became of a piece.
-     *
-     * @param skipped why each line was left out that could not be read
-     */
+    /** @param skipped why each line was left out that could not be read */
     public record Outcome(List<Ids> documents, List<String> skipped) {}
 
     /**
