@@ -13,6 +13,7 @@ and the last loss of its own matrices as they are. A:A is the shape of A's rates
 peak differs by kind of matrix.
 """
 import bisect
+import functools
 import json
 import math
 import pathlib
@@ -31,6 +32,7 @@ def setting(config, group, key):
     return re.search(rf"^{group}:\n(?:  .*\n)*?  {key}: \"?([^\"\n]*)", config, re.M).group(1)
 
 
+@functools.cache
 def losses(run, kind):
     return {line["step"]: line[kind] for line in lines(run / "metrics.jsonl") if line.get(kind) is not None}
 
@@ -111,7 +113,8 @@ def shape(run):
         halved.append(next(line["step"] for line, x in zip(logged[top:], curve[top:]) if x <= curve[top] / 2))
         kinds.setdefault(name.split(".")[-2], []).append(curve[-1] / curve[top])
         rates = [line["rate"][k] for line in logged]
-        nominal.append((rates[highest(rates)], logged[highest(rates)]["step"]))
+        top = highest(rates)
+        nominal.append((rates[top], logged[top]["step"]))
     peaks, at = zip(*nominal)
     values = [
         run.name,

@@ -75,9 +75,9 @@ public record TensorDifference(String tensor, double normA, double normB, boolea
             apart += d * d;
             along += d * b[i];
         }
-        double rms = normA / Math.sqrt(a.length), turned = bb == 0 ? 0 : along / bb;
-        double across = Math.sqrt(Math.max(0, apart - turned * along));
-        double angle = normA == 0 ? 0 : Math.atan2(across, normB * (scale + turned));
+        double rms = normA / Math.sqrt(a.length), share = bb == 0 ? 0 : along / bb;
+        double across = Math.sqrt(Math.max(0, apart - share * along));
+        double angle = normA == 0 ? 0 : Math.atan2(across, normB * (scale + share));
         return new TensorDifference(name, normA, normB, bits, rms == 0 ? largest : largest / rms, angle);
     }
 }

@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -143,8 +142,6 @@ public record Plan(
         List<Path> paths = List.copyOf(trials.keySet());
         Predicate<Path> ready = // the runs that it is made from are finished, or never will be
                 path -> needs(trials.get(path).run).allMatch(other -> lost(other) || settled(other));
-        long begun = System.nanoTime();
-        AtomicInteger done = new AtomicInteger();
         Sharing all = new Sharing(paths, stop, out);
         return all.run(ready, path -> {
             int number = paths.indexOf(path) + 1;
@@ -167,7 +164,7 @@ public record Plan(
             if (Files.isSymbolicLink(path) && !Files.exists(path)) { // to a run that is gone
                 Atomic.told("delete", path, () -> Files.deleteIfExists(path));
             }
-            Width.folded(out).println(which + all.left(begun, done.getAndIncrement(), path));
+            Width.folded(out).println(which + all.left(path));
             return train(run, new Launch(path, c, resume, number > 1, out, new Alone()), stop);
         });
     }

@@ -16,9 +16,20 @@ import java.util.function.Predicate;
  * Runs that several processes share among them, on one host or on a file system they have in common. A process claims a
  * run by holding it, and the system releases what a killed process held, so its run goes to the next who looks.
  */
-public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
+public final class Sharing {
     private static final long PAUSE = 300_000_000; // nanoseconds
     private static final int TURNS = 100;
+    private final List<Path> runs;
+    private final Interrupt stop;
+    private final PrintWriter out;
+    private final long begun = System.nanoTime();
+    private int trained; // runs before the one that is announced
+
+    Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
+        this.runs = runs;
+        this.stop = stop;
+        this.out = out;
+    }
 
     /**
      * Takes every run once, in their order as far as others leave them.
@@ -64,10 +75,10 @@ public record Sharing(List<Path> runs, Interrupt stop, PrintWriter out) {
         return true;
     }
 
-    /** How long these runs still take, for the line of the next, by how long it took to train some since a time. */
-    String left(long since, int trained, Path next) {
-        double seconds = (System.nanoTime() - since) / 1e9 / trained * (runs.size() - runs.indexOf(next));
-        return trained == 0 ? "" : "; " + StepLine.duration(seconds) + " left for these " + runs.size() + " runs";
+    /** How long these runs still take, for the line of the next that is trained, by how long the ones before took. */
+    String left(Path next) {
+        double seconds = (System.nanoTime() - begun) / 1e9 / trained * (runs.size() - runs.indexOf(next));
+        return trained++ == 0 ? "" : "; " + StepLine.duration(seconds) + " left for these " + runs.size() + " runs";
     }
 
     /** Writes a file that every process writes when all runs are done, each the same: one after the other. */

@@ -24,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
@@ -168,12 +167,10 @@ public final class Sweep {
     public boolean run(Interrupt stop) {
         List<Path> paths = List.copyOf(points.keySet());
         Sharing all = new Sharing(paths, stop, out);
-        long since = System.nanoTime();
-        AtomicInteger done = new AtomicInteger();
         return all.run(run -> true, run -> {
             Point point = points.get(run);
             boolean over = over(run);
-            String left = over ? "; trained before" : all.left(since, done.getAndIncrement(), run);
+            String left = over ? "; trained before" : all.left(run);
             String which = "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": ";
             Width.folded(out).println(which + text(point.values, " ") + left);
             boolean begun = new Run(run).begun();

@@ -246,7 +246,7 @@ public final class Trainer {
                         lock.check();
                     }
                     session.requireFinite(step);
-                    Double measured = validated == step ? (Double) validation : null;
+                    Double measured = validated == step ? validation : null;
                     saving = new Snapshot(session).begin(directory, step, measured, origin);
                     stopped |= !end
                             && !stopped
