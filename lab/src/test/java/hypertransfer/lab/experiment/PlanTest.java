@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -44,10 +45,10 @@ class PlanTest {
             List<Configuration> all =
                     plan.points().get(run).stream().map(plan::configuration).toList();
             assertThat(all).as(run).hasSizeBetween(3, 4);
-            double shrinks =
-                    all.get(1).matrices().rate() * all.get(1).matrices().decay();
+            boolean muonAt50M = run.endsWith("muon") && preset.equals("paper-50m"); // its grid begins one rate lower
+            Matrices shrinking = all.get(muonAt50M ? 2 : 1).matrices();
             if (name.equals("arena")) {
-                assertThat(shrinks).as(run).isCloseTo(0.004, within(1e-4));
+                assertThat(shrinking.rate() * shrinking.decay()).as(run).isCloseTo(0.004, within(1e-4));
             }
         });
         assertThat(plan.points().keySet().stream()
