@@ -11,7 +11,7 @@ import java.util.Set;
 
 /**
  * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
- * begins with one of the rules of order, which also names it for the sentences that follow.
+ * begins with {@link #order}, which also names it for the sentences that follow.
  */
 final class Rules {
     private enum Phase {
@@ -19,6 +19,15 @@ final class Rules {
         READY,
         CLOSED
     }
+
+    /** Before commit; before it and after; and with tokens. All else comes after commit. */
+    private static final Set<String> DECLARING = Set.of("tensor", "commit"),
+            OPEN = Set.of("slice", "decisions"),
+            FED = Set.of("embed", "head", "embedBackward");
+    /** What waits for results, or does other work for other tokens, cannot be replayed. */
+    private static final Set<String> OUTSIDE =
+            Set.of(("write read sum pack unpack store load feed replay decide await embedBackward logits readings")
+                    .split(" "));
 
     private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Set<Tensor> exact = Collections.newSetFromMap(new IdentityHashMap<>()); // its exact masters
@@ -58,40 +67,23 @@ final class Rules {
         return exact.contains(tensor);
     }
 
-    // ------------------------------------------------------------------- order
-
-    void open(String name) {
+    /** Refuses what is called too early, too late, or where it cannot be. */
+    void order(String name) {
         operation = name;
+        boolean declares = DECLARING.contains(name);
         if (phase == Phase.CLOSED) {
             throw refusal("the engine is closed; open another one");
         }
-    }
-
-    void declaring(String name) {
-        open(name);
-        if (phase == Phase.READY) {
+        if (phase == Phase.READY && declares) {
             throw refusal("the engine has been committed; declare all tensors first, then commit once");
         }
-    }
-
-    void ready(String name) {
-        open(name);
-        if (phase == Phase.DECLARING) {
+        if (phase == Phase.DECLARING && !declares && !OPEN.contains(name)) {
             throw refusal("the engine is not committed; declare all tensors, then call commit");
         }
-    }
-
-    /** What waits for results, or does other work for other tokens, cannot be replayed. */
-    void outside(String name) {
-        ready(name);
-        if (replayed != null) {
+        if (replayed != null && OUTSIDE.contains(name)) {
             throw refusal("not possible inside replay '" + replayed + "'; call it before or after");
         }
-    }
-
-    void fed(String name) {
-        ready(name);
-        if (!fed) {
+        if (!fed && FED.contains(name)) {
             throw refusal("there are no tokens yet; call feed first");
         }
     }
