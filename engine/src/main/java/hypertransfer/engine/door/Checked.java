@@ -3,7 +3,6 @@ package hypertransfer.engine.door;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
@@ -57,7 +56,11 @@ public final class Checked {
                     rules.replaying(null);
                 }
             }
-            default -> remembered(name, arguments, Call.through(engine, method, arguments));
+            default -> {
+                Object result = Call.through(engine, method, arguments);
+                rules.remember(name, arguments, result);
+                yield result;
+            }
         };
     }
 
@@ -83,18 +86,6 @@ public final class Checked {
             case "decisions" -> present(arguments, "file");
             default -> {}
         }
-    }
-
-    /** What later calls depend on. */
-    private Object remembered(String name, Object[] arguments, Object result) {
-        switch (name) {
-            case "tensor" -> rules.owned((Tensor) result, arguments[0] == Role.EXACT_MASTER);
-            case "slice" -> rules.owned((Tensor) result, rules.exact((Tensor) arguments[0]));
-            case "commit" -> rules.committed();
-            case "feed" -> rules.nowFed();
-            default -> {}
-        }
-        return result;
     }
 
     private void present(Object[] arguments, String... names) {

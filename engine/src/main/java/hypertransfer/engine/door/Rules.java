@@ -2,6 +2,7 @@ package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
@@ -36,10 +37,6 @@ final class Rules {
     private String replayed; // the name of the replay we are in, or null
     private String operation; // the one being checked
 
-    void committed() {
-        phase = Phase.READY;
-    }
-
     /** False if it was closed before. */
     boolean closes() {
         boolean first = phase != Phase.CLOSED;
@@ -47,24 +44,24 @@ final class Rules {
         return first;
     }
 
-    void nowFed() {
-        fed = true;
-    }
-
     /** From here on inside this replay; outside with null. */
     void replaying(String name) {
         replayed = name;
     }
 
-    void owned(Tensor tensor, boolean exactly) {
-        own.add(tensor);
-        if (exactly) {
-            exact.add(tensor);
+    /** What later calls depend on. */
+    void remember(String name, Object[] arguments, Object result) {
+        switch (name) {
+            case "commit" -> phase = Phase.READY;
+            case "feed" -> fed = true;
+            case "tensor", "slice" -> {
+                own.add((Tensor) result);
+                if (arguments[0] == Role.EXACT_MASTER || exact.contains(arguments[0])) {
+                    exact.add((Tensor) result);
+                }
+            }
+            default -> {}
         }
-    }
-
-    boolean exact(Tensor tensor) {
-        return exact.contains(tensor);
     }
 
     /** Refuses what is called too early, too late, or where it cannot be. */
