@@ -134,16 +134,6 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
     }
 
     @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        blocks(whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        blocks(whole, blocks, true);
-    }
-
-    @Override
     public void adam(List<Tensor> g, double[] scale, Moments moments, List<Tensor> m, List<Tensor> v) {
         List<Entry> entries = entries(g.size(), k -> Entry.of(g.get(k), m.get(k), v.get(k), scale[k]));
         double beta1 = moments.beta1(), beta2 = moments.beta2(), epsilon = moments.epsilon();
@@ -163,7 +153,8 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
     }
 
     /** In units of two bytes, so that all formats are one. */
-    private void blocks(Tensor whole, List<Tensor> blocks, boolean back) {
+    @Override
+    public void cut(Tensor whole, List<Tensor> blocks, boolean back) {
         Tensor first = blocks.getFirst();
         int units = whole.numberBytes() / 2, across = whole.cols() / first.cols();
         long line = (long) whole.cols() * units, cols = (long) first.cols() * units;

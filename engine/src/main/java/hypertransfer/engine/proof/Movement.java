@@ -143,10 +143,10 @@ final class Movement {
     }
 
     private void blocks() {
-        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.motion().cut(s.t(whole), s.all(parts)))
+        blocks.forEach((whole, parts) -> pair.run("cut", s -> s.motion().cut(s.t(whole), s.all(parts), false))
                 .same(1, parts)
                 .fill(parts.getLast(), 1)
-                .run("join", s -> s.motion().join(s.all(parts), s.t(whole)))
+                .run("cut", s -> s.motion().cut(s.t(whole), s.all(parts), true))
                 .same(1, whole));
     }
 
