@@ -113,7 +113,7 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
         sums(kernel, entries(count, entry));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(JAVA_DOUBLE, 3L * count);
-            device.download(scratch.results, host, host.byteSize());
+            device.download(scratch.results, host);
             return host.toArray(JAVA_DOUBLE);
         }
     }
