@@ -43,13 +43,12 @@ public interface Motion {
     @Shapes("g[] - epsilon>0 norm?* v[]:r,c|r,1")
     void equalize(List<Tensor> g, double beta, double epsilon, double[] norm, List<Tensor> v);
 
-    /** Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right. */
-    @Shapes("whole blocks[!]")
-    void cut(Tensor whole, List<Tensor> blocks);
-
-    /** The reverse of {@link #cut}. */
-    @Shapes("blocks[!] whole")
-    void join(List<Tensor> blocks, Tensor whole);
+    /**
+     * Copies the blocks of a matrix, all of one shape, row of blocks after row of blocks, each from left to right; with back
+     * the reverse.
+     */
+    @Shapes("whole blocks[!] -")
+    void cut(Tensor whole, List<Tensor> blocks, boolean back);
 
     /** Newton-Schulz in place, after a division by the Frobenius norm; a zero matrix stays zero. */
     @Shapes("x[]:hidden,Muon iteration")

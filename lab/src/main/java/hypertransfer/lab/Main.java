@@ -30,8 +30,8 @@ import hypertransfer.lab.effective.ScheduleCommand;
 import hypertransfer.lab.experiment.Version;
 import hypertransfer.lab.predict.PredictCommand;
 import hypertransfer.lab.predict.RatesCommand;
-import hypertransfer.lab.terminal.CommandGroups;
 import hypertransfer.lab.terminal.Ink;
+import hypertransfer.lab.terminal.Width;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintWriter;
@@ -43,8 +43,10 @@ import java.util.Map;
 import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Spec;
 
 /** The command line. Every command is a class of its own, listed here. */
@@ -114,6 +116,8 @@ public final class Main implements Runnable {
         GROUPS.put(name, List.of(commands));
     }
 
+    private static final int NAME = 15; // the width of their column
+
     /** These look at all the others. */
     private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
 
@@ -149,10 +153,8 @@ public final class Main implements Runnable {
                 ? List.of()
                 : all.stream().filter(c -> name(c).equals(args[0])).toList();
         (named.isEmpty() ? all : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
-        Map<String, List<String>> names = new LinkedHashMap<>();
-        GROUPS.forEach(
-                (group, some) -> names.put(group, some.stream().map(Main::name).toList()));
-        CommandGroups.in(line, names);
+        line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
+        line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, Main::list);
         Options.in(line);
         return line;
     }
@@ -161,12 +163,32 @@ public final class Main implements Runnable {
         return command.getAnnotation(Command.class).name();
     }
 
+    /** The commands by what they are for, each with the first sentence about it. */
+    private static String list(Help help) {
+        Width width = new Width(help.commandSpec().usageMessage().width() + 1);
+        StringBuilder text = new StringBuilder();
+        GROUPS.forEach((group, commands) -> {
+            text.append("%n%s%n".formatted(help.colorScheme().ansi().string("@|bold " + group + "|@")));
+            for (Class<?> command : commands) {
+                String name = name(command);
+                String about = name.equals("help")
+                        ? "Shows the help of a command."
+                        : command.getAnnotation(Command.class).description()[0].split("(?<=\\.) ")[0];
+                text.append("  " + help.colorScheme().commandText(name))
+                        .append(" ".repeat(Math.max(1, NAME - 2 - name.length())))
+                        .append(width.fold(" ".repeat(NAME) + about, NAME).strip())
+                        .append(System.lineSeparator());
+            }
+        });
+        return text.toString();
+    }
+
     static int execute(CommandLine line, PrintWriter out, PrintWriter err, boolean trace, String... args) {
         Locale.setDefault(Locale.ROOT); // numbers look the same everywhere, also to programs that read them
         var failure = new Failure(err, trace);
         line.setOut(out)
                 .setErr(err)
-                .setColorScheme(CommandLine.Help.defaultColorScheme(Ink.here() ? Ansi.ON : Ansi.OFF))
+                .setColorScheme(Help.defaultColorScheme(Ink.here() ? Ansi.ON : Ansi.OFF))
                 .setExpandAtFiles(false) // an argument that starts with @ is that argument
                 .setParameterExceptionHandler(failure)
                 .setExecutionExceptionHandler(failure);

@@ -171,16 +171,8 @@ final class CpuMotion implements Motion {
     }
 
     @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        copy((Floats) whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        copy((Floats) whole, blocks, true);
-    }
-
-    private void copy(Floats whole, List<Tensor> blocks, boolean back) {
+    public void cut(Tensor matrix, List<Tensor> blocks, boolean back) {
+        Floats whole = (Floats) matrix;
         pool.run(blocks.size(), (piece, worker) -> {
             Floats block = (Floats) blocks.get(piece);
             int across = whole.cols() / block.cols();

@@ -66,7 +66,7 @@ final class CudaLayers implements Layers {
                     host.setAtIndex(JAVA_FLOAT, 2L * (t * half + i) + 1, (float) Math.sin(angle));
                 }
             }
-            device.upload(host, scratch.rotary, host.byteSize());
+            device.upload(host, scratch.rotary);
             device.synchronize();
         }
     }

@@ -113,7 +113,7 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
         sums(kernel, entries(count, entry));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(JAVA_DOUBLE, 3L * count);
-            device.download(scratch.results, host, host.byteSize());
+            device.download(scratch.results, host);
             return host.toArray(JAVA_DOUBLE);
         }
     }
@@ -131,16 +131,6 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
     @Override
     public void clamp(List<Tensor> g, double[] scale, double limit) {
         run(Kernel.CLAMP, entries(g.size(), k -> Entry.of(g.get(k), g.get(k), scale[k])), limit);
-    }
-
-    @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        blocks(whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        blocks(whole, blocks, true);
     }
 
     @Override
@@ -163,7 +153,8 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
     }
 
     /** In units of two bytes, so that all formats are one. */
-    private void blocks(Tensor whole, List<Tensor> blocks, boolean back) {
+    @Override
+    public void cut(Tensor whole, List<Tensor> blocks, boolean back) {
         Tensor first = blocks.getFirst();
         int units = whole.numberBytes() / 2, across = whole.cols() / first.cols();
         long line = (long) whole.cols() * units, cols = (long) first.cols() * units;

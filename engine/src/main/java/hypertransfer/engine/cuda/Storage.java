@@ -99,7 +99,7 @@ final class Storage {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate(to.bytes(), 64);
             to.format().encode(scaled(values, to.format(), 1), host);
-            device.upload(host, to.pointer(), host.byteSize());
+            device.upload(host, to.pointer());
             device.synchronize();
         }
     }
@@ -112,7 +112,7 @@ final class Storage {
     double[] read(long pointer, Precision format, int count) {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment host = arena.allocate((long) count * format.bytes, 64);
-            device.download(pointer, host, host.byteSize());
+            device.download(pointer, host);
             return scaled(format.decode(host, count), format, -1);
         }
     }

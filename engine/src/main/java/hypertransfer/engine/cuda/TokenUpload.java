@@ -64,7 +64,7 @@ final class TokenUpload {
         MemorySegment.copy(targets, 0, host, JAVA_INT, 4L * count, count);
         MemorySegment.copy(sorted.order, 0, host, JAVA_INT, 8L * count, count);
         MemorySegment.copy(sorted.starts, 0, host, JAVA_INT, 12L * count, sorted.starts.length);
-        device.upload(host, to, host.byteSize());
+        device.upload(host, to);
         device.record(copied[buffer]);
     }
 

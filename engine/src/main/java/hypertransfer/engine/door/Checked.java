@@ -3,11 +3,11 @@ package hypertransfer.engine.door;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Layers;
 import hypertransfer.engine.Motion;
-import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The door in front of every engine: it holds all rules of {@link Engine} about shapes, lists, tokens, rows and order,
@@ -15,6 +15,12 @@ import java.util.List;
  * and what was expected.
  */
 public final class Checked {
+    /** What can be called at any time. */
+    private static final Set<String> TELLING =
+            Set.of(("name dims separateWeights weights provenance remark peak transport layers motion close"
+                            + " toString hashCode equals")
+                    .split(" "));
+
     private final Engine engine;
     private final Rules rules = new Rules();
     private final Layers layers;
@@ -34,7 +40,9 @@ public final class Checked {
 
     private Object call(Method method, Object[] arguments) throws Throwable {
         String name = method.getName();
-        order(name);
+        if (!TELLING.contains(name)) {
+            rules.order(name);
+        }
         check(name, arguments);
         return switch (name) {
             case "layers" -> layers;
@@ -48,20 +56,12 @@ public final class Checked {
                     rules.replaying(null);
                 }
             }
-            default -> remembered(name, arguments, Call.through(engine, method, arguments));
+            default -> {
+                Object result = Call.through(engine, method, arguments);
+                rules.remember(name, arguments, result);
+                yield result;
+            }
         };
-    }
-
-    /** When it may be called. What is not here only tells something. */
-    private void order(String name) {
-        switch (name) {
-            case "tensor", "commit" -> rules.declaring(name);
-            case "slice", "decisions" -> rules.open(name);
-            case "zero" -> rules.ready(name);
-            case "write", "read", "sum", "pack", "unpack", "store", "load" -> rules.outside(name);
-            case "feed", "replay", "decide", "await" -> rules.outside(name);
-            default -> {}
-        }
     }
 
     /** With what it may be called. */
@@ -86,18 +86,6 @@ public final class Checked {
             case "decisions" -> present(arguments, "file");
             default -> {}
         }
-    }
-
-    /** What later calls depend on. */
-    private Object remembered(String name, Object[] arguments, Object result) {
-        switch (name) {
-            case "tensor" -> rules.owned((Tensor) result, arguments[0] == Role.EXACT_MASTER);
-            case "slice" -> rules.owned((Tensor) result, rules.exact((Tensor) arguments[0]));
-            case "commit" -> rules.committed();
-            case "feed" -> rules.nowFed();
-            default -> {}
-        }
-        return result;
     }
 
     private void present(Object[] arguments, String... names) {

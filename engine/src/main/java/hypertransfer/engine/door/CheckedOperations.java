@@ -62,15 +62,7 @@ record CheckedOperations(Engine engine, Rules rules) {
 
     Object call(Method method, Object[] arguments) throws Throwable {
         String name = method.getName();
-        switch (name) {
-            case "embed", "head" -> rules.fed(name);
-            case "embedBackward" -> {
-                rules.outside(name);
-                rules.fed(name);
-            }
-            case "logits", "readings" -> rules.outside(name);
-            default -> rules.ready(name);
-        }
+        rules.order(name);
         check(name, OPERATIONS.get(name), arguments);
         boolean layer = method.getDeclaringClass() == Layers.class;
         return Call.through(layer ? engine.layers() : engine.motion(), method, arguments);
@@ -114,10 +106,8 @@ record CheckedOperations(Engine engine, Rules rules) {
                 own(argument.shapes, argument.name, (Tensor) arguments[i], sizes);
             }
         }
-        switch (operation) {
-            case "cut" -> rules.blocks((Tensor) arguments[0], Checked.tensors(arguments[1]));
-            case "join" -> rules.blocks((Tensor) arguments[1], Checked.tensors(arguments[0]));
-            default -> {}
+        if (operation.equals("cut")) {
+            rules.blocks((Tensor) arguments[0], Checked.tensors(arguments[1]));
         }
     }
 

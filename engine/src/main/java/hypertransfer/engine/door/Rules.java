@@ -2,6 +2,7 @@ package hypertransfer.engine.door;
 
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.EngineException;
+import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.Collections;
@@ -11,7 +12,7 @@ import java.util.Set;
 
 /**
  * What the door of one engine knows: how far the engine's life has come and which tensors are its own. Every operation
- * begins with one of the rules of order, which also names it for the sentences that follow.
+ * begins with {@link #order}, which also names it for the sentences that follow.
  */
 final class Rules {
     private enum Phase {
@@ -20,16 +21,21 @@ final class Rules {
         CLOSED
     }
 
+    /** Before commit; before it and after; and with tokens. All else comes after commit. */
+    private static final Set<String> DECLARING = Set.of("tensor", "commit"),
+            OPEN = Set.of("slice", "decisions"),
+            FED = Set.of("embed", "head", "embedBackward");
+    /** What waits for results, or does other work for other tokens, cannot be replayed. */
+    private static final Set<String> OUTSIDE =
+            Set.of(("write read sum pack unpack store load feed replay decide await embedBackward logits readings")
+                    .split(" "));
+
     private final Set<Tensor> own = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Set<Tensor> exact = Collections.newSetFromMap(new IdentityHashMap<>()); // its exact masters
     private Phase phase = Phase.DECLARING;
     private boolean fed;
     private String replayed; // the name of the replay we are in, or null
     private String operation; // the one being checked
-
-    void committed() {
-        phase = Phase.READY;
-    }
 
     /** False if it was closed before. */
     boolean closes() {
@@ -38,60 +44,43 @@ final class Rules {
         return first;
     }
 
-    void nowFed() {
-        fed = true;
-    }
-
     /** From here on inside this replay; outside with null. */
     void replaying(String name) {
         replayed = name;
     }
 
-    void owned(Tensor tensor, boolean exactly) {
-        own.add(tensor);
-        if (exactly) {
-            exact.add(tensor);
+    /** What later calls depend on. */
+    void remember(String name, Object[] arguments, Object result) {
+        switch (name) {
+            case "commit" -> phase = Phase.READY;
+            case "feed" -> fed = true;
+            case "tensor", "slice" -> {
+                own.add((Tensor) result);
+                if (arguments[0] == Role.EXACT_MASTER || exact.contains(arguments[0])) {
+                    exact.add((Tensor) result);
+                }
+            }
+            default -> {}
         }
     }
 
-    boolean exact(Tensor tensor) {
-        return exact.contains(tensor);
-    }
-
-    // ------------------------------------------------------------------- order
-
-    void open(String name) {
+    /** Refuses what is called too early, too late, or where it cannot be. */
+    void order(String name) {
         operation = name;
+        boolean declares = DECLARING.contains(name);
         if (phase == Phase.CLOSED) {
             throw refusal("the engine is closed; open another one");
         }
-    }
-
-    void declaring(String name) {
-        open(name);
-        if (phase == Phase.READY) {
+        if (phase == Phase.READY && declares) {
             throw refusal("the engine has been committed; declare all tensors first, then commit once");
         }
-    }
-
-    void ready(String name) {
-        open(name);
-        if (phase == Phase.DECLARING) {
+        if (phase == Phase.DECLARING && !declares && !OPEN.contains(name)) {
             throw refusal("the engine is not committed; declare all tensors, then call commit");
         }
-    }
-
-    /** What waits for results, or does other work for other tokens, cannot be replayed. */
-    void outside(String name) {
-        ready(name);
-        if (replayed != null) {
+        if (replayed != null && OUTSIDE.contains(name)) {
             throw refusal("not possible inside replay '" + replayed + "'; call it before or after");
         }
-    }
-
-    void fed(String name) {
-        ready(name);
-        if (!fed) {
+        if (!fed && FED.contains(name)) {
             throw refusal("there are no tokens yet; call feed first");
         }
     }

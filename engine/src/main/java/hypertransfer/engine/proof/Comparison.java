@@ -54,7 +54,7 @@ public final class Comparison {
         int[][] hidden = {{C, C}, {4 * C, C}, {C, 4 * C}};
         List<Result> results = new ArrayList<>(network(new Pair(open.apply(dims))));
         results.addAll(Movement.run(new Pair(open.apply(dims)), hidden));
-        results.addAll(Bases.run(new Pair(open.apply(dims))));
+        results.addAll(Movement.bases(new Pair(open.apply(dims))));
         return results;
     }
 

@@ -17,52 +17,34 @@ import java.util.function.Supplier;
 
 /** The engines there are, and what is known of them without opening one. Only the engine that is asked for is examined. */
 public final class Engines {
+    private static final String CPU = "float32, OpenBLAS and the Vector API",
+            REFERENCE = "double precision, one thread, slow and obvious";
+
     /**
      * One engine.
      *
      * @param weights the format of weights and activations
-     * @param preferred whether {@code auto} may mean it
+     * @param description null where {@code auto} never means it, and no survey names it
      * @param missing what would make it work on this machine; empty where it does
      */
     record Kind(
             String name,
             Format weights,
             Supplier<String> description,
-            boolean preferred,
             Supplier<String> missing,
-            Function<Dims, Engine> open) {}
+            Function<Dims, Engine> open) {
+        private boolean preferred() {
+            return description != null;
+        }
+    }
 
     private static final List<Kind> KINDS = List.of(
-            new Kind("cuda", Format.BF16, CudaEngine::description, true, CudaEngine::missing, cuda(Precision.BF16)),
-            new Kind(
-                    "cpu",
-                    Format.FLOAT32,
-                    () -> "float32, OpenBLAS and the Vector API",
-                    true,
-                    CpuEngine::missing,
-                    CpuEngine::new),
-            new Kind(
-                    "reference",
-                    Format.FLOAT64,
-                    () -> "double precision, one thread, slow and obvious",
-                    true,
-                    () -> "",
-                    ReferenceEngine::new),
-            new Kind("cuda-fp8", Format.FP8, () -> "fp8", false, CudaEngine::missing, cuda(Precision.E4M3)),
-            new Kind(
-                    "reference-fp8",
-                    Format.FP8,
-                    () -> "a model of fp8 in double precision",
-                    false,
-                    () -> "",
-                    dims -> new ReferenceEngine(dims, Format.FP8)),
-            new Kind(
-                    "cuda-float32",
-                    Format.FLOAT32,
-                    () -> "float32 on an NVIDIA card, for proof",
-                    false,
-                    CudaEngine::missing,
-                    cuda(Precision.FLOAT32)));
+            new Kind("cuda", Format.BF16, CudaEngine::description, CudaEngine::missing, cuda(Precision.BF16)),
+            new Kind("cpu", Format.FLOAT32, () -> CPU, CpuEngine::missing, CpuEngine::new),
+            new Kind("reference", Format.FLOAT64, () -> REFERENCE, () -> "", ReferenceEngine::new),
+            new Kind("cuda-fp8", Format.FP8, null, CudaEngine::missing, cuda(Precision.E4M3)),
+            new Kind("reference-fp8", Format.FP8, null, () -> "", dims -> new ReferenceEngine(dims, Format.FP8)),
+            new Kind("cuda-float32", Format.FLOAT32, null, CudaEngine::missing, cuda(Precision.FLOAT32)));
 
     private Engines() {}
 
@@ -95,7 +77,7 @@ public final class Engines {
     static Kind choose(List<Kind> kinds, String name) {
         if (name.equals("auto")) {
             return kinds.stream()
-                    .filter(kind -> kind.preferred && kind.missing.get().isEmpty())
+                    .filter(kind -> kind.preferred() && kind.missing.get().isEmpty())
                     .findFirst()
                     .orElseThrow();
         }

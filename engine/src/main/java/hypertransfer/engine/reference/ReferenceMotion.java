@@ -83,16 +83,8 @@ final class ReferenceMotion implements Motion {
     }
 
     @Override
-    public void cut(Tensor whole, List<Tensor> blocks) {
-        copy((Array) whole, blocks, false);
-    }
-
-    @Override
-    public void join(List<Tensor> blocks, Tensor whole) {
-        copy((Array) whole, blocks, true);
-    }
-
-    private static void copy(Array whole, List<Tensor> blocks, boolean back) {
+    public void cut(Tensor matrix, List<Tensor> blocks, boolean back) {
+        Array whole = (Array) matrix;
         for (int k = 0; k < blocks.size(); k++) {
             Array block = (Array) blocks.get(k), from = back ? block : whole, to = back ? whole : block;
             int across = whole.cols() / block.cols();

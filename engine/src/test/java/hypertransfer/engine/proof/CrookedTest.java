@@ -28,8 +28,7 @@ class CrookedTest {
 
     /** What {@link Operations#TABLE} does not have, written as there. */
     private static final String OTHERS = """
-            cut whole !blocks
-            join blocks !whole
+            cut !whole !blocks back
             gram g scale beta !left !right
             rotate !g left right back
             refine gram shift !basis

@@ -32,14 +32,14 @@ class OptimizerTest {
     @Test
     void agreesWithTheReference() {
         assertThat(Movement.run(cpu(1, DIMS), SHAPES)).allMatch(ROUNDING::accepts);
-        assertThat(Bases.run(cpu(1, DIMS))).allMatch(ROUNDING::accepts);
+        assertThat(Movement.bases(cpu(1, DIMS))).allMatch(ROUNDING::accepts);
     }
 
     @Test
     @DisabledIfSystemProperty(named = "ht.vector.bits", matches = ".*")
     void givesTheSameBitsOnAnyNumberOfThreads() {
         assertThat(Movement.run(threads(DIMS), SHAPES)).allMatch(result -> result.error() == 0);
-        assertThat(Bases.run(threads(DIMS))).allMatch(result -> result.error() == 0);
+        assertThat(Movement.bases(threads(DIMS))).allMatch(result -> result.error() == 0);
     }
 
     private static Pair matrix(int rows, int cols) {

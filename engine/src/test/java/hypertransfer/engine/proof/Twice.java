@@ -14,7 +14,7 @@ public final class Twice {
         int C = dims.C();
         List<Result> results = new ArrayList<>(Comparison.network(pair(open, dims)));
         results.addAll(Movement.run(pair(open, dims), new int[][] {{C, C}, {4 * C, C}, {C, 4 * C}}));
-        results.addAll(Bases.run(pair(open, dims)));
+        results.addAll(Movement.bases(pair(open, dims)));
         return results;
     }
 

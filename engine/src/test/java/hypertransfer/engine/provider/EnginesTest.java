@@ -20,7 +20,7 @@ class EnginesTest {
     }
 
     private static Kind kind(String name, boolean preferred, Supplier<String> missing) {
-        return new Kind(name, Format.FLOAT32, () -> "", preferred, missing, dims -> null);
+        return new Kind(name, Format.FLOAT32, preferred ? () -> "" : null, missing, dims -> null);
     }
 
     /** A driver that hangs when it is asked must not stop an engine that does not need it. */

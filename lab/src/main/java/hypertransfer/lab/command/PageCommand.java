@@ -1,7 +1,7 @@
 package hypertransfer.lab.command;
 
 import hypertransfer.lab.command.option.Options;
-import hypertransfer.lab.report.Calculator;
+import hypertransfer.lab.report.Page;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -35,7 +35,7 @@ public final class PageCommand implements Runnable {
     public void run() {
         Map<String, String> environment = System.getenv();
         Path file = out == null ? cached(environment) : Options.Out.checked(out);
-        Calculator.write(file);
+        Page.calculator(file);
         PrintWriter print = spec.commandLine().getOut();
         print.println("the page: " + file.toAbsolutePath().normalize().toUri());
         if (out == null && !opened(file, environment)) {

@@ -14,7 +14,6 @@ import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Configuration;
-import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.run.Rehearsal;
 import java.io.PrintWriter;
@@ -124,8 +123,8 @@ public final class TrainCommand implements Callable<Integer> {
             return Exit.FINE;
         }
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            boolean finished = new Launch(to, c, new Run(to).begun(), false, writer, ranks)
-                    .run(interrupt, directory ? set.keys() : Set.of());
+            boolean finished =
+                    new Launch(to, c, false, writer, ranks).run(interrupt, directory ? set.keys() : Set.of());
             Width.folded(writer).print(finished ? Next.trained(to, c) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }

@@ -93,7 +93,7 @@ public final class TransferCommand implements Callable<Integer> {
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));
         warn(print);
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
-            boolean finished = new Launch(to, c, new Run(to).begun(), false, print, ranks).run(interrupt, Set.of());
+            boolean finished = new Launch(to, c, false, print, ranks).run(interrupt, Set.of());
             if (ranks.rank() > 0) {
                 return finished ? Exit.FINE : Exit.INTERRUPTED;
             }

@@ -42,8 +42,7 @@ import java.util.stream.Stream;
  * @param brief whether the tables of memory and routing are left out, as for one run of many
  * @param ranks the processes that train it together
  */
-public record Launch(
-        Path directory, Configuration configuration, boolean resume, boolean brief, PrintWriter out, Ranks ranks) {
+public record Launch(Path directory, Configuration configuration, boolean brief, PrintWriter out, Ranks ranks) {
     /** Weights, gradients and one momentum: what every run needs at least. */
     private static final int COPIES = 3;
 
@@ -53,6 +52,7 @@ public record Launch(
      * @param changed the keys of the configuration that were changed on purpose, when the run is resumed
      */
     public boolean run(Interrupt stop, Set<String> changed) {
+        boolean resume = new Run(directory).begun();
         if (resume && changed.isEmpty() && finished() && (brief || whole())) { // of one run of many the losses count
             resumable(directory, configuration);
             out.println(directory + " is already finished; to train it again, choose another --out");
@@ -61,9 +61,9 @@ public record Launch(
         Configuration c = chosen();
         requireRoom(c);
         boolean first = ranks.rank() == 0, ours = first && Files.notExists(directory);
-        try (RunLock held = first ? lock(c, changed) : null) {
+        try (RunLock held = first ? lock(c, resume, changed) : null) {
             return first
-                    ? train(held, c, stop, changed)
+                    ? train(held, c, resume, changed, stop)
                     : new Trainer(new Run(directory), null, ranks, c, provenance(), new Watcher() {})
                             .run(resume, changed, stop);
         } catch (RuntimeException | Error e) {
@@ -96,7 +96,7 @@ public record Launch(
         return Run.step(newest) == configuration.steps() && Checkpoint.good(newest);
     }
 
-    private boolean train(RunLock held, Configuration c, Interrupt stop, Set<String> changed) {
+    private boolean train(RunLock held, Configuration c, boolean resume, Set<String> changed, Interrupt stop) {
         Optional<Run> target = held.run().named(c.target());
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
@@ -145,7 +145,7 @@ public record Launch(
         return c.engine().equals(engine) ? c : ConfigurationFile.with(c, "engine=" + engine);
     }
 
-    private RunLock lock(Configuration c, Set<String> changed) {
+    private RunLock lock(Configuration c, boolean resume, Set<String> changed) {
         if (!resume || !new Run(directory).begun()) {
             return RunLock.create(directory, c);
         }

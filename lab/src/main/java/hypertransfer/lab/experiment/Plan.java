@@ -152,9 +152,8 @@ public record Plan(
                 out.println(which + ": left out, because " + missing.get() + " has no result");
                 return true;
             }
-            boolean resume = new Run(path).begun();
             Configuration asked = configuration(trials.get(path));
-            Configuration c = resume ? Launch.resumable(path, asked) : asked;
+            Configuration c = new Run(path).begun() ? Launch.resumable(path, asked) : asked;
             if (over(run, path)) {
                 out.println(which + ": finished before");
                 link(directory.resolve(trials.get(path).folder), path);
@@ -165,7 +164,7 @@ public record Plan(
                 Atomic.told("delete", path, () -> Files.deleteIfExists(path));
             }
             Width.folded(out).println(which + all.left(path));
-            return train(run, new Launch(path, c, resume, number > 1, out, new Alone()), stop);
+            return train(run, new Launch(path, c, number > 1, out, new Alone()), stop);
         });
     }
 

@@ -173,12 +173,11 @@ public final class Sweep {
             String left = over ? "; trained before" : all.left(run);
             String which = "point " + (paths.indexOf(run) + 1) + " of " + paths.size() + ": ";
             Width.folded(out).println(which + text(point.values, " ") + left);
-            boolean begun = new Run(run).begun();
-            if (begun) {
+            if (new Run(run).begun()) {
                 Launch.resumable(run, point.configuration);
             }
             try {
-                Launch launch = new Launch(run, point.configuration, begun, true, out, new Alone());
+                Launch launch = new Launch(run, point.configuration, true, out, new Alone());
                 return over || launch.run(stop, Set.of());
             } catch (Diverged diverged) {
                 out.println(diverged.getMessage());

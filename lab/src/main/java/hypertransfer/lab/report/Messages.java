@@ -13,6 +13,7 @@ import hypertransfer.train.log.Tail;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.View;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -125,9 +126,9 @@ final class Messages {
         Map<String, String> settings = run.settings();
         ObjectNode node = message("run");
         node.put("target", target);
-        node.put("folder", Runs.here(run.directory()).toString());
+        node.put("folder", here(run.directory()).toString());
         node.put("network", settings.getOrDefault("network", "?") + " " + settings.getOrDefault("preset", ""));
-        node.put("shape", Runs.shape(settings));
+        node.put("shape", shape(settings));
         node.put("direction", settings.get("matrices.direction"));
         node.put("mode", settings.get("matrices.mode"));
         node.put("engine", provenance.facts().get("engine"));
@@ -135,6 +136,20 @@ final class Messages {
         node.set("provenance", JSON.valueToTree(provenance.facts()));
         node.set("matrices", matrices());
         return node.toString();
+    }
+
+    /** Two runs can be laid over each other where this and the matrices are equal. */
+    private static String shape(Map<String, String> settings) {
+        return settings.getOrDefault("network", "?") + " with "
+                + Stream.of("vocab", "layers", "width", "head")
+                        .map(size -> size + " " + settings.getOrDefault("model." + size, "?"))
+                        .collect(Collectors.joining(", "));
+    }
+
+    /** A path as a command takes it here. */
+    static Path here(Path path) {
+        Path here = Path.of("").toAbsolutePath(), whole = path.toAbsolutePath();
+        return whole.startsWith(here) && !whole.equals(here) ? here.relativize(whole) : whole;
     }
 
     /** Every hidden matrix with its layer, its kind, and its number among the parts that a whole one was cut into. */

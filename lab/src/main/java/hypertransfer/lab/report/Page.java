@@ -3,6 +3,9 @@ package hypertransfer.lab.report;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
+import hypertransfer.train.network.Outline;
+import hypertransfer.train.network.Preset;
+import hypertransfer.train.network.Variant;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -12,6 +15,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -19,7 +23,7 @@ import org.apache.commons.statistics.distribution.TDistribution;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The page: one file with its style, its scripts and its data inside. */
-final class Page {
+public final class Page {
     /** In the order in which they use each other. */
     private static final String SCRIPTS =
             "markup theme numbers model study words paint chart pointer heat sweep standings geometry save tables address live page";
@@ -51,17 +55,35 @@ final class Page {
         return page("\"live\":true,\"messages\":[]");
     }
 
-    /** The page of {@code ht page}; {@code presets} is a list of JSON objects. */
-    static String calculator(String presets) {
+    /** A network that has a name: {@code matrices} has a line such as {@code fc 512x128 x4} per kind. */
+    private record Known(String name, int width, int steps, String factor, String matrices) {
+        static Known of(Preset preset) {
+            List<Outline> hidden = preset.architecture(Variant.M1).hidden();
+            String matrices = hidden.stream()
+                    .collect(Collectors.groupingBy(Outline::kind, LinkedHashMap::new, Collectors.toList()))
+                    .values()
+                    .stream()
+                    .map(alike -> alike.getFirst().kind().label() + " "
+                            + alike.getFirst().rows() + "x" + alike.getFirst().cols() + " x" + alike.size())
+                    .collect(Collectors.joining("\n"));
+            int width = preset.architecture(Variant.M1).width();
+            return new Known(preset.label(), width, preset.steps(), preset.paper() ? "rms" : "none", matrices);
+        }
+    }
+
+    /** Writes the page of {@code ht page}, for those who have no run yet, whole or not at all. */
+    public static void calculator(Path out) {
+        List<Known> known = Arrays.stream(Preset.values()).map(Known::of).toList();
         String formulas = "var formulas = (exports => {" + resource("/hypertransfer/page/formulas.js")
                 + "\nreturn exports; })({});";
         String script = script(CALCULATOR), style = resource("page.css") + resource("calculator.css");
-        return resource("calculator.html")
+        String page = resource("calculator.html")
                 .replace("{{policy}}", policy(style, formulas, script) + "; worker-src blob:")
                 .replace("{{style}}", style)
                 .replace("{{formulas}}", formulas)
                 .replace("{{script}}", script)
-                .replace("{{data}}", presets);
+                .replace("{{data}}", JsonMapper.shared().writeValueAsString(known));
+        Report.write(out, page);
     }
 
     private static String page(String data) {

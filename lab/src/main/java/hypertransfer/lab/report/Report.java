@@ -8,9 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -43,14 +46,14 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
                 throw new Refusal("there is no run in " + place
                         + ": no directory in it has a config.yaml; give a directory that 'ht train' wrote");
             }
-            found.forEach(run -> add(Runs.real(run.directory()), runs));
+            found.forEach(run -> add(real(run.directory()), runs));
         }
-        Map<Path, String> names = Runs.names(runs.keySet());
+        Map<Path, String> names = names(runs.keySet());
         var messages = new ArrayList<>(List.of(more));
         var damaged = new ArrayList<String>();
         for (Run run : runs.values()) {
             try {
-                String target = Runs.target(run).map(names::get).orElse(null);
+                String target = target(run).map(names::get).orElse(null);
                 Messages feed = new Messages(names.get(run.directory()), target, run, 1.0 / runs.size());
                 messages.addAll(feed.read());
                 if (!feed.damage().isEmpty()) {
@@ -78,12 +81,37 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
     private static void add(Path run, Map<Path, Run> runs) {
         if (!runs.containsKey(run)) {
             try {
-                Runs.target(new Run(run)).filter(t -> !t.equals(run)).ifPresent(t -> runs.putIfAbsent(t, new Run(t)));
+                target(new Run(run)).filter(t -> !t.equals(run)).ifPresent(t -> runs.putIfAbsent(t, new Run(t)));
             } catch (RuntimeException e) {
                 // told when its lines are read
             }
             runs.put(run, new Run(run));
         }
+    }
+
+    /** By the last part of the path, and by more of it where two would be the same. */
+    private static Map<Path, String> names(Collection<Path> runs) {
+        var names = new LinkedHashMap<Path, String>();
+        for (Path run : runs) {
+            int all = run.getNameCount();
+            Path name = IntStream.range(1, all)
+                    .mapToObj(parts -> run.subpath(all - parts, all))
+                    .filter(end ->
+                            runs.stream().filter(other -> other.endsWith(end)).count() == 1)
+                    .findFirst()
+                    .orElseGet(() -> run.subpath(0, all));
+            names.put(run, name.toString());
+        }
+        return names;
+    }
+
+    /** The directory of the run that this one follows, if its configuration names one that is there. */
+    static Optional<Path> target(Run run) {
+        return run.target().map(target -> real(target.directory()));
+    }
+
+    static Path real(Path path) {
+        return Atomic.told("read", path, path::toRealPath);
     }
 
     static void write(Path out, String page) {

@@ -149,7 +149,7 @@ public final class Server implements AutoCloseable {
             }
             var unlisted = new ArrayList<String>();
             for (Run run : Run.under(place, unlisted::add)) {
-                Path real = Runs.real(run.directory());
+                Path real = Report.real(run.directory());
                 linked.put(real, run.directory());
                 runs.add(real);
             }
@@ -172,7 +172,8 @@ public final class Server implements AutoCloseable {
             if (feed == null && !Files.exists(files.file(Run.PROVENANCE))) {
                 return; // a run that is just being started
             }
-            Optional<Path> target = feed == null || more && feed.target == null ? Runs.target(files) : Optional.empty();
+            Optional<Path> target =
+                    feed == null || more && feed.target == null ? Report.target(files) : Optional.empty();
             if (feed == null || target.isPresent()) {
                 double share = 1.0 / Math.max(feeds.size() + 1, linked.size());
                 feed = new Messages(name(run), target.map(this::name).orElse(null), files, share);

@@ -35,7 +35,7 @@ class CalculatorTest {
     @BeforeAll
     static void write() throws Exception {
         Path page = folder.resolve("a page.html");
-        Calculator.write(page);
+        Page.calculator(page);
         address = page.toUri().toString();
         browser = new Browser();
     }

@@ -189,7 +189,7 @@ class FormulasTest {
     @BeforeAll
     static void open() throws Exception {
         Path page = folder.resolve("page.html");
-        Calculator.write(page);
+        Page.calculator(page);
         SplittableRandom random = new SplittableRandom(SEED);
         draws = IntStream.range(0, DRAWS).mapToObj(i -> Draw.of(i, random)).toList();
         browser = new Browser();

@@ -38,7 +38,7 @@ class MessagesTest {
     @Test
     void aRunIsNamedAsACommandTakesItHere() {
         assertThat(read().getFirst().path("folder").asString()).isEqualTo(run.directory.toString());
-        assertThat(Runs.here(Path.of("out/muon").toAbsolutePath())).hasToString("out/muon");
+        assertThat(Messages.here(Path.of("out/muon").toAbsolutePath())).hasToString("out/muon");
     }
 
     @Test

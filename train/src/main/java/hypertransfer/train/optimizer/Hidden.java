@@ -83,23 +83,23 @@ final class Hidden {
 
     /** Takes the masters as they were written. */
     void takeMasters() {
-        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master)));
+        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master), false));
     }
 
     /** Takes the gradients as they stand ready. */
     void takeGradients() {
-        copied.forEach(c -> engine.motion().cut(c.whole.gradient(), c.parts(Own::gradient)));
+        copied.forEach(c -> engine.motion().cut(c.whole.gradient(), c.parts(Own::gradient), false));
     }
 
     /** Gives the masters back, as checkpoints have them. */
     void giveMasters() {
-        copied.forEach(c -> engine.motion().join(c.parts(Own::master), c.whole.master()));
+        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master), true));
     }
 
     /** Gives the weights back that were represented. */
     void giveWeights() {
         copied.stream()
                 .filter(c -> c.whole.separate())
-                .forEach(c -> engine.motion().join(c.parts(Own::weight), c.whole.weight()));
+                .forEach(c -> engine.motion().cut(c.whole.weight(), c.parts(Own::weight), true));
     }
 }

@@ -95,8 +95,8 @@ public final class Device implements AutoCloseable {
         check("cuMemsetD8Async", pointer, (byte) 0, bytes, stream);
     }
 
-    public void upload(MemorySegment from, long to, long bytes) {
-        check("cuMemcpyHtoDAsync_v2", to, from, bytes, stream);
+    public void upload(MemorySegment from, long to) {
+        check("cuMemcpyHtoDAsync_v2", to, from, from.byteSize(), stream);
     }
 
     /** From the host or a card to the host or a card. */
@@ -105,8 +105,8 @@ public final class Device implements AutoCloseable {
     }
 
     /** Waits. */
-    public void download(long from, MemorySegment to, long bytes) {
-        check("cuMemcpyDtoHAsync_v2", to, from, bytes, stream);
+    public void download(long from, MemorySegment to) {
+        check("cuMemcpyDtoHAsync_v2", to, from, to.byteSize(), stream);
         synchronize();
     }
 

@@ -73,7 +73,7 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
         kernels.queue(
                 Kernel.ATTENTION_FORWARD,
                 launch(dims, device.driver().multiprocessors()),
-                Stream.of(map(qkv, SIDE), device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
+                Stream.of(map(qkv), device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
                 Kernels.words(lse, dims.B() * dims.H()));
     }
 
@@ -83,20 +83,20 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
         int heads = dims.B() * dims.H();
         long rows = (long) dims.N() * dims.H(), stats = kept + kept(dims);
         boolean norm = rule.normQK(), turn = rule.rotary();
-        long[] from = map(qkv, SIDE),
+        long[] from = map(qkv),
                 to = device.map(pointer(dqkv), dims.N(), dqkv.cols() * dqkv.numberBytes() / 2, SIDE / 4, 1);
         kernels.launch(Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);
         kernels.queue(
                 Kernel.BACKWARD_KEY,
                 launch,
-                Stream.of(from, map(dO, SIDE), to),
+                Stream.of(from, map(dO), to),
                 Kernels.words(stats, kept, r, turns, norm, turn, rule.normV(), heads));
         kernels.queue(
                 Kernel.BACKWARD_QUERY, launch, Stream.of(from, to), Kernels.words(kept, r, turns, norm, turn, heads));
     }
 
     /** A tile is a head's two panels. */
-    private long[] map(Tensor tensor, int rows) {
-        return device.map(pointer(tensor), tensor.rows(), tensor.cols(), rows, 2);
+    private long[] map(Tensor tensor) {
+        return device.map(pointer(tensor), tensor.rows(), tensor.cols(), SIDE, 2);
     }
 }

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.IntSupplier;
+import java.util.function.BooleanSupplier;
 
 /**
  * Ranks with one card each, whose tensors NCCL carries from card to card. What is small, and NCCL's own identifier, is
@@ -138,35 +138,30 @@ public final class Nccl implements Ranks {
     /** Waits until the card has done all that was begun. */
     private void done() {
         await("the card", () -> {
-            fail("ncclGroupEnd", asynchronous());
-            return cuda.call("cuStreamQuery", stream) == NOT_READY ? NcclLibrary.IN_PROGRESS : 0;
+            state("ncclGroupEnd");
+            return cuda.call("cuStreamQuery", stream) == NOT_READY;
         });
         checkCuda("cuStreamQuery", stream);
     }
 
     private void settle(String function) {
-        await(function, () -> {
-            int state = asynchronous();
-            fail(function, state);
-            return state;
-        });
+        await(function, () -> state(function) == NcclLibrary.IN_PROGRESS);
     }
 
-    private void fail(String function, int state) {
+    /** Of what NCCL does by itself since that call, unless it has failed. */
+    private int state(String function) {
+        nccl.check("ncclCommGetAsyncError", communicator, out);
+        int state = out.get(JAVA_INT, 0);
         if (state != 0 && state != NcclLibrary.IN_PROGRESS) {
             nccl.call("ncclCommAbort", communicator);
             throw nccl.failed(function, state);
         }
+        return state;
     }
 
-    private int asynchronous() {
-        nccl.check("ncclCommGetAsyncError", communicator, out);
-        return out.get(JAVA_INT, 0);
-    }
-
-    private void await(String what, IntSupplier state) {
+    private void await(String what, BooleanSupplier waiting) {
         long end = System.nanoTime() + limit.toNanos();
-        while (state.getAsInt() == NcclLibrary.IN_PROGRESS) {
+        while (waiting.getAsBoolean()) {
             if (System.nanoTime() > end) {
                 nccl.call("ncclCommAbort", communicator);
                 throw new EngineException(

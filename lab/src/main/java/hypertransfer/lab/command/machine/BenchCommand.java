@@ -1,18 +1,22 @@
 package hypertransfer.lab.command.machine;
 
-import hypertransfer.core.Refusal;
+import hypertransfer.core.Limits;
+import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.door.Timed;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
-import hypertransfer.lab.experiment.Workload;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
+import hypertransfer.train.run.Feed;
+import hypertransfer.train.run.Session;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
 import picocli.CommandLine.Command;
@@ -40,6 +44,7 @@ import tools.jackson.databind.node.ObjectNode;
         })
 public final class BenchCommand implements Runnable {
     private static final int LEAST_STEPS = 5;
+    private static final double RATE = 1e-3;
 
     @Option(
             names = "--preset",
@@ -82,36 +87,41 @@ public final class BenchCommand implements Runnable {
 
     @Override
     public void run() {
-        if (!(seconds > 0)) {
-            throw new Refusal("--seconds is " + seconds + "; it must be above zero");
-        }
+        Limits.aboveZero("--seconds", seconds);
         PrintWriter words = json.people();
         Configuration c = configuration();
         Timed[] timed = new Timed[1];
         UnaryOperator<Engine> door = engine -> operations ? (timed[0] = new Timed(engine)).door() : engine;
-        try (Workload workload = Workload.open(c, door)) {
-            words.print(workload.session().memory().table());
+        try (Session session = Session.open(c, door)) { // as 'ht train' would train it, apart from the data
+            words.print(session.memory().table());
             words.flush();
-            run(workload, seconds / 2);
+            Dims dims = session.engine().dims();
+            Random random = new Random(1);
+            int[] inputs = random.ints(dims.N(), 0, dims.V()).toArray();
+            Feed.Batch drawn =
+                    new Feed.Batch(inputs, random.ints(dims.N(), 0, dims.V()).toArray());
+            session.decide(drawn);
+            Supplier<Times> step = () -> step(session, drawn, c.model().accumulation());
+            run(step, seconds / 2);
             if (operations) {
                 timed[0].clear();
             }
-            List<Workload.Times> steps = run(workload, seconds);
-            double micro = median(steps, Workload.Times::microMs), move = median(steps, Workload.Times::optimizerMs);
-            int micros = Math.max(1, preset.stepTokens() / workload.inputs().length);
-            double tokens = 1000.0 * micros * workload.inputs().length / (micros * micro + move);
+            List<Times> steps = run(step, seconds);
+            double micro = median(steps, Times::microMs), move = median(steps, Times::optimizerMs);
+            int micros = Math.max(1, preset.stepTokens() / dims.N());
+            double tokens = 1000.0 * micros * dims.N() / (micros * micro + move);
             String what = preset.label() + " " + variant + " on " + c.opened();
             words.printf(
                     "%s, %d x %d tokens: ",
                     what, c.model().batch(), c.architecture().sequence());
             words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
             words.printf(" with %d micro-batches per step (medians of %d)", micros, steps.size());
-            double peak = workload.session().engine().peak(),
+            double peak = session.engine().peak(),
                     share = tokens * c.architecture().operations() / peak;
             words.println(peak > 0 ? ", %.1f%% of the card's peak".formatted(100 * share) : "");
             if (operations) {
                 double ms = steps.stream()
-                        .mapToDouble(step -> c.model().accumulation() * step.microMs() + step.optimizerMs())
+                        .mapToDouble(t -> c.model().accumulation() * t.microMs() + t.optimizerMs())
                         .sum();
                 words.print(timed[0].table(steps.size(), ms));
             }
@@ -124,7 +134,7 @@ public final class BenchCommand implements Runnable {
                     .put("micro_ms", micro)
                     .put("optimizer_ms", move)
                     .put("tokens_per_s", tokens)
-                    .put("peak_bytes", workload.session().memory().total());
+                    .put("peak_bytes", session.memory().total());
             if (peak > 0) {
                 line.put("share_of_peak", share);
             }
@@ -146,17 +156,35 @@ public final class BenchCommand implements Runnable {
         return ConfigurationFile.of(settings.toArray(String[]::new));
     }
 
-    private static List<Workload.Times> run(Workload workload, double seconds) {
-        List<Workload.Times> steps = new ArrayList<>();
+    private static List<Times> run(Supplier<Times> step, double seconds) {
+        List<Times> steps = new ArrayList<>();
         long end = System.nanoTime() + (long) (1e9 * seconds);
         while (System.nanoTime() < end || steps.size() < LEAST_STEPS) {
-            steps.add(workload.step());
+            steps.add(step.get());
         }
         return steps;
     }
 
-    private static double median(List<Workload.Times> steps, ToDoubleFunction<Workload.Times> part) {
+    private static double median(List<Times> steps, ToDoubleFunction<Times> part) {
         double[] sorted = steps.stream().mapToDouble(part).sorted().toArray();
         return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+    }
+
+    /** How long the parts of a step took, one micro-batch and the optimizer. */
+    private record Times(double microMs, double optimizerMs) {}
+
+    /** Micro-batches, whose gradients are added in order where there are several, and one step of the optimizer. */
+    private static Times step(Session session, Feed.Batch batch, int micros) {
+        long start = System.nanoTime();
+        for (int micro = 0; micro < micros; micro++) {
+            session.network().gradient(batch.inputs(), batch.targets(), micro, null);
+            session.team().add();
+        }
+        session.network().meanLoss();
+        long between = System.nanoTime();
+        session.optimizer().step(RATE, RATE);
+        session.team().zero();
+        session.network().meanLoss(); // which waits for the engine
+        return new Times((between - start) / 1e6 / micros, (System.nanoTime() - between) / 1e6);
     }
 }

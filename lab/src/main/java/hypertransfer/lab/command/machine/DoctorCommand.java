@@ -35,29 +35,13 @@ public final class DoctorCommand implements Callable<Integer> {
         this.survey = survey;
     }
 
-    private record Report(Version version, Machine machine, List<Line> engines, List<Line> ranks) {}
-
-    /** A line of a table; what is missing is the one thing that would make the engine, or the carrier, work. */
-    private record Line(String name, boolean works, String description, String missing) {
-        static Line of(Status s) {
-            return new Line(s.name(), s.works(), s.description(), s.missing());
-        }
-
-        String text() {
-            return "%-10s %s%n"
-                    .formatted(name, works ? "yes   " + description : "no    " + missing + " (" + description + ")");
-        }
-    }
+    private record Report(Version version, Machine machine, List<Status> engines, List<Status> ranks) {}
 
     @Override
     public Integer call() {
-        var report = new Report(
-                Version.built(),
-                Machine.here(),
-                survey.get().stream().map(Line::of).toList(),
-                Transports.survey().stream().map(Line::of).toList());
+        var report = new Report(Version.built(), Machine.here(), survey.get(), Transports.survey());
         json.either(report, out -> out.println(Width.here().fold(text(report), INDENT)));
-        return report.engines().stream().anyMatch(Line::works) ? Exit.FINE : Exit.CHECK_FAILED;
+        return report.engines().stream().anyMatch(Status::works) ? Exit.FINE : Exit.CHECK_FAILED;
     }
 
     private static String text(Report report) {
@@ -71,9 +55,14 @@ public final class DoctorCommand implements Callable<Integer> {
                 .append("heap up to %s%n".formatted(Width.size(m.maxHeap())))
                 .append("disk       %s free in %s%n".formatted(Width.size(m.freeDisk()), m.folder()))
                 .append("vectors    " + vectors + "\n\nengine     works\n");
-        report.engines().forEach(line -> text.append(line.text()));
+        report.engines().forEach(status -> text.append(line(status)));
         text.append("\nranks      found\n");
-        report.ranks().forEach(line -> text.append(line.text()));
+        report.ranks().forEach(status -> text.append(line(status)));
         return text.toString().stripTrailing();
+    }
+
+    private static String line(Status s) {
+        String what = s.works() ? "yes   " + s.description() : "no    " + s.missing() + " (" + s.description() + ")";
+        return "%-10s %s%n".formatted(s.name(), what);
     }
 }
