@@ -115,7 +115,8 @@ public final class BenchCommand implements Runnable {
                     "%s, %d x %d tokens: ",
                     what, c.model().batch(), c.architecture().sequence());
             words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
-            words.printf(" with %d micro-batches per step (medians of %d)", micros, steps.size());
+            words.printf(
+                    " with %d micro-batch%s per step (medians of %d)", micros, micros == 1 ? "" : "es", steps.size());
             double peak = session.engine().peak(),
                     share = tokens * c.architecture().operations() / peak;
             words.println(peak > 0 ? ", %.1f%% of the card's peak".formatted(100 * share) : "");
