@@ -22,7 +22,7 @@ public final class DemoText {
 
     /** A split of the text, by document; all ids are below 256. */
     public static Corpus corpus(Split split) {
-        return Corpus.of(new Tokens.Bytes("the demo's text", texts().get(split).toByteArray()));
+        return Corpus.of(Shard.of("the demo's text", texts().get(split).toByteArray()));
     }
 
     /** Read once: every run opens both splits. */

@@ -15,14 +15,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BatchesTest {
     /** Tokens 0, 1, 2, ... in parts of the given sizes. */
     private static Corpus corpus(int... sizes) {
-        Tokens[] parts = new Tokens[sizes.length];
+        Shard[] parts = new Shard[sizes.length];
         int from = 0;
         for (int i = 0; i < sizes.length; i++) {
             byte[] bytes = new byte[sizes[i]];
             for (int j = 0; j < bytes.length; j++) {
                 bytes[j] = (byte) from++;
             }
-            parts[i] = new Tokens.Bytes("part " + i, bytes);
+            parts[i] = Shard.of("part " + i, bytes);
         }
         return Corpus.of(parts);
     }
