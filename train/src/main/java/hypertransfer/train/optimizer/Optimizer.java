@@ -115,25 +115,14 @@ public final class Optimizer {
             }
             int number = n + shares.indexOf(share);
             together.computeIfAbsent(number, none -> new ArrayList<>())
-                    .add(new Hidden.Own(number, p.name(), p.master(), p.gradient(), p.weight()));
+                    .add(new Hidden.Own(number, p.name(), 0, 1, p.master(), p.gradient(), p.weight()));
         }
         List<Group> all = new ArrayList<>();
         together.forEach((key, members) -> {
             Direction direction = key instanceof Direction own ? own : routing.rest();
-            all.add(new Group(direction, members, memories.declare(direction, remembering(members))));
+            all.add(new Group(direction, members, memories.declare(direction, members)));
         });
         return all;
-    }
-
-    /** The parameters that these are, or are parts of; the parts of one follow each other. */
-    private static List<Memories.Parts> remembering(List<Hidden.Own> members) {
-        Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
-        for (Hidden.Own m : members) {
-            Memories.Parts one = new Memories.Parts(
-                    m.whole(), 1, m.master().rows(), m.master().cols());
-            wholes.merge(m.whole(), one, Memories.Parts::with);
-        }
-        return List.copyOf(wholes.values());
     }
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
