@@ -13,7 +13,6 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Motion.Readings;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.ranks.Team;
@@ -81,11 +80,6 @@ public final class Optimizer {
             Arrays.setAll(own, i -> all[numbers[i]]);
             return own;
         }
-    }
-
-    /** Of one process. */
-    public Optimizer(Engine engine, Parameters parameters, Routing routing) {
-        this(engine, parameters, routing, new Team(engine, new Alone(), parameters));
     }
 
     /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */
