@@ -15,13 +15,6 @@ import java.util.OptionalLong;
  */
 public record Batches(Corpus corpus, int batch, int sequence, int micros, OptionalLong seed) {
     public Batches {
-        if (batch < 1 || sequence < 1 || (long) batch * sequence >= Integer.MAX_VALUE) {
-            throw new Refusal("a micro-batch of " + batch + " sequences of " + sequence
-                    + " tokens is not possible; both must be at least 1, their product below 2^31");
-        }
-        if (micros < 1) {
-            throw new Refusal("a step needs at least 1 micro-batch, not " + micros);
-        }
         if (corpus.count() <= batch * sequence) {
             throw new Refusal("the corpus " + corpus.names() + " has " + corpus.count()
                     + " tokens, and one micro-batch takes " + (batch * sequence + 1L)
@@ -50,10 +43,6 @@ public record Batches(Corpus corpus, int batch, int sequence, int micros, Option
     /** Fills inputs and targets, both of {@link #size()}, with micro-batch `micro` of step `step`. */
     public void fill(long step, int micro, int[] inputs, int[] targets) {
         int size = size();
-        if (step < 0 || micro < 0 || micro >= micros || inputs.length != size || targets.length != size) {
-            throw new IllegalArgumentException("step " + step + ", micro-batch " + micro + " of " + micros
-                    + " into arrays of " + inputs.length + " and " + targets.length + " for " + size + " tokens");
-        }
         long from = window(step, micro) * size;
         corpus.read(from, inputs, 0, size);
         System.arraycopy(inputs, 1, targets, 0, size - 1);

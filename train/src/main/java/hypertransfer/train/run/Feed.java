@@ -9,7 +9,6 @@ import hypertransfer.train.data.Split;
 import hypertransfer.train.data.text.Vocabulary;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 
 /**
@@ -54,15 +53,6 @@ public record Feed(Corpus training, Corpus validation, Batches batches, Batches 
                     + " --set data.train=DIR --set data.validation=DIR, or take the bytes with --set model.vocab=256");
         }
         return DemoText.corpus(split);
-    }
-
-    /** How many tokens each corpus has, by the key that names it. */
-    Map<String, String> sizes() {
-        return Map.of(
-                "the tokens of data.train",
-                Long.toString(training.count()),
-                "the tokens of data.validation",
-                Long.toString(validation.count()));
     }
 
     Batch training(long step, int micro) {

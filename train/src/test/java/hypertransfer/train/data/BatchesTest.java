@@ -2,14 +2,12 @@ package hypertransfer.train.data;
 
 import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class BatchesTest {
@@ -130,15 +128,5 @@ class BatchesTest {
     @Test
     void refusesACorpusSmallerThanOneWindow() {
         assertRefused(() -> inOrder(8, 2, 4), "part 0", "8 tokens", "takes 9", "smaller batch");
-        assertRefused(() -> inOrder(9, 0, 4));
-        assertRefused(() -> inOrder(9, 1 << 20, 1 << 20));
-        assertRefused(() -> new Batches(corpus(9), 2, 4, 0, OptionalLong.empty()));
-    }
-
-    @ParameterizedTest
-    @CsvSource({"-1, 8", "1, 8", "0, 7"})
-    void fillsOnlyWhatItHasInto(int micro, int room) {
-        assertThatThrownBy(() -> inOrder(9, 2, 4).fill(0, micro, new int[8], new int[room]))
-                .isInstanceOf(IllegalArgumentException.class);
     }
 }
