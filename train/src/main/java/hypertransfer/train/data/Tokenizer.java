@@ -240,8 +240,7 @@ public final class Tokenizer implements AutoCloseable {
 
     private void write(long document, boolean opens, int... ids) {
         if (opens) {
-            double draw = (SplitMix.mix(document) >>> 11) * 0x1p-53; // from 0 to less than 1
-            writer = draw < options.held.share ? validation : train;
+            writer = SplitMix.uniform(document, 0) < options.held.share ? validation : train;
             writer.write(options.vocabulary.separator());
         }
         writer.write(ids);
