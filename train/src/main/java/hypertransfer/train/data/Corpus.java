@@ -17,16 +17,12 @@ public final class Corpus implements AutoCloseable {
     private final List<Shard> parts;
     private final long[] starts; // starts[i]: the tokens before part i; the last entry is the count
 
-    private Corpus(List<Shard> parts) {
+    Corpus(List<Shard> parts) {
         this.parts = List.copyOf(parts);
         this.starts = new long[parts.size() + 1];
         for (int i = 0; i < parts.size(); i++) {
             starts[i + 1] = starts[i] + parts.get(i).count();
         }
-    }
-
-    static Corpus of(Shard... parts) {
-        return new Corpus(List.of(parts));
     }
 
     /**

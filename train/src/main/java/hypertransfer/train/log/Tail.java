@@ -37,7 +37,6 @@ public final class Tail {
     private long start; // of the last line in the file
     private int lines;
     private boolean whole = true; // read from its first line, so that lines can be counted
-    private long taken; // how many bytes were read from the file
     private byte[] last = {}; // the bytes of the line read last
     private final Map<Class<?>, Integer> reached = new HashMap<>(); // the last step of each kind of line
     private Damage damage;
@@ -172,11 +171,6 @@ public final class Tail {
         return whole ? "line " + line : "the line at byte " + at;
     }
 
-    /** How many bytes were read from the file so far. */
-    long taken() {
-        return taken;
-    }
-
     /** Continues with the first line that begins at a place or after it; what is before stays unread. */
     void skip(long place) {
         rewind();
@@ -230,7 +224,6 @@ public final class Tail {
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer buffer = ByteBuffer.allocate((int) Math.max(0, Math.min(length, channel.size() - from)));
             while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {}
-            taken += buffer.position();
             return Arrays.copyOf(buffer.array(), buffer.position());
         } catch (NoSuchFileException e) {
             return new byte[0];

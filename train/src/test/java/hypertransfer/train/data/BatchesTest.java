@@ -3,6 +3,7 @@ package hypertransfer.train.data;
 import static hypertransfer.train.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -22,7 +23,7 @@ class BatchesTest {
             }
             parts[i] = Shard.of("part " + i, bytes);
         }
-        return Corpus.of(parts);
+        return new Corpus(List.of(parts));
     }
 
     private record Pair(int[] inputs, int[] targets) {
