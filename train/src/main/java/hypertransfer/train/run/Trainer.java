@@ -123,9 +123,12 @@ public final class Trainer {
             facts.put(key, provenance.getOrDefault(key, ""));
         }
         facts.putAll(ConfigurationFile.settings(c));
-        facts.put("the tokens of data.train", Long.toString(feed.training().count()));
         facts.put(
-                "the tokens of data.validation", Long.toString(feed.validation().count()));
+                "the tokens of data.train",
+                Long.toString(feed.batches().corpus().count()));
+        facts.put(
+                "the tokens of data.validation",
+                Long.toString(feed.held().corpus().count()));
         List<Path> checkpoints = resume ? directory.checkpoints() : List.of();
         facts.put(
                 "the newest checkpoint of " + directory.directory(),

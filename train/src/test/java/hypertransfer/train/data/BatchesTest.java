@@ -41,7 +41,7 @@ class BatchesTest {
     @Test
     void windowsAdvanceByTheirSizeAcrossShardsAndWrapAround() {
         // 26 tokens, windows of 2*4: inputs 0..7, 8..15, 16..23; the last target is 24, and 25 fills no window.
-        Batches batches = new Batches(corpus(5, 14, 7), 2, 4, 2, OptionalLong.empty());
+        Batches batches = new Batches(corpus(5, 14, 7), 8, 2, OptionalLong.empty());
         assertThat(batches.count()).isEqualTo(3);
         int index = 0;
         for (int step = 0; step < 10; step++) {
@@ -54,7 +54,7 @@ class BatchesTest {
     }
 
     private static Batches inOrder(int tokens, int batch, int sequence) {
-        return new Batches(corpus(tokens), batch, sequence, 1, OptionalLong.empty());
+        return new Batches(corpus(tokens), batch * sequence, 1, OptionalLong.empty());
     }
 
     @Test
@@ -69,16 +69,16 @@ class BatchesTest {
     @ValueSource(ints = {-1, 1234})
     void aStepIsTheSameWhereverOneStarts(int seed) {
         OptionalLong shuffle = seed < 0 ? OptionalLong.empty() : OptionalLong.of(seed);
-        Batches straight = new Batches(corpus(200), 1, 9, 3, shuffle);
+        Batches straight = new Batches(corpus(200), 9, 3, shuffle);
         for (int step = 0; step < 40; step++) {
-            Batches resumed = new Batches(corpus(150, 50), 1, 9, 3, shuffle);
+            Batches resumed = new Batches(corpus(150, 50), 9, 3, shuffle);
             assertThat(Pair.of(resumed, step, 2).targets).containsExactly(Pair.of(straight, step, 2).targets);
         }
     }
 
     @Test
     void farStepsDoNotOverflow() {
-        Batches batches = new Batches(corpus(200), 1, 9, 1000, OptionalLong.empty());
+        Batches batches = new Batches(corpus(200), 9, 1000, OptionalLong.empty());
         assertThat(batches.window(1L << 40, 7)).isEqualTo(((1L << 40) * 1000 + 7) % 22);
     }
 
@@ -94,8 +94,8 @@ class BatchesTest {
 
     @Test
     void shufflesDifferByEpochAndSeed() {
-        Batches batches = new Batches(corpus(201), 1, 2, 1, OptionalLong.of(1));
-        Batches other = new Batches(batches.corpus(), 1, 2, 1, OptionalLong.of(2));
+        Batches batches = new Batches(corpus(201), 2, 1, OptionalLong.of(1));
+        Batches other = new Batches(batches.corpus(), 2, 1, OptionalLong.of(2));
         long[] first = order(batches, 0), second = order(batches, 1);
         assertThat(first)
                 .isNotEqualTo(LongStream.range(0, 100).toArray())
