@@ -30,9 +30,9 @@ public sealed interface Schedule {
     record Shaped(double peak, int steps, double warmup, double finalRatio, Decline shape) implements Schedule {
         /** Refuses what is out of range. */
         public Shaped {
-            require(peak >= 0 && peak < Double.POSITIVE_INFINITY, "peak rate", peak, "a finite number, zero or more");
+            Limits.zeroOrMore("schedule's peak rate", peak);
             require(steps > 0, "number of steps", steps, "one or more");
-            require(warmup >= 0 && warmup < 1, "warm-up fraction", warmup, "from 0 to less than 1");
+            Limits.fraction("schedule's warm-up fraction", warmup);
             require(finalRatio >= 0 && finalRatio <= 1, "final ratio", finalRatio, "from 0 to 1");
         }
 

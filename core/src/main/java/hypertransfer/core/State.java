@@ -59,7 +59,7 @@ public record State(String matrix, long step, double R, double norm, double targ
         return new State(matrix, step, R, norm, targetNorm);
     }
 
-    private static boolean finite(double norm) {
+    static boolean finite(double norm) {
         return norm >= 0 && norm < Double.POSITIVE_INFINITY;
     }
 }

@@ -216,10 +216,7 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     private static State next(State s, double norm, double targetNorm) {
-        if (!(norm >= 0
-                && norm < Double.POSITIVE_INFINITY
-                && targetNorm >= 0
-                && targetNorm < Double.POSITIVE_INFINITY)) {
+        if (!(State.finite(norm) && State.finite(targetNorm))) {
             throw diverged(
                     s,
                     "the step would take its norm to " + norm + " and its target's to " + targetNorm

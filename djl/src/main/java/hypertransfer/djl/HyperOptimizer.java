@@ -67,18 +67,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     private boolean printed;
 
     /**
-     * An optimizer with the standard routes.
-     *
-     * @param block the block that is trained, for the names of its parameters
-     * @param hidden the rule of hidden matrices
-     * @param rest the rule of everything else
-     */
-    public HyperOptimizer(Block block, Rule hidden, Rule rest) {
-        this(new Routes(block, hidden, rest));
-    }
-
-    /**
-     * An optimizer with routes of one's own.
+     * An optimizer that clips nothing.
      *
      * @param routes which rule trains which parameter
      */

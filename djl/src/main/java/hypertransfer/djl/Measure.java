@@ -2,15 +2,10 @@ package hypertransfer.djl;
 
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.types.DataType;
-import hypertransfer.core.Reading;
 
 /** The numbers that are read from arrays, summed in double precision whatever the arrays hold. */
 final class Measure {
     private Measure() {}
-
-    static Reading reading(NDArray w, NDArray u) {
-        return new Reading(norm(w), norm(u), dot(u, w));
-    }
 
     static double norm(NDArray x) {
         return Math.sqrt(dot(x, x));

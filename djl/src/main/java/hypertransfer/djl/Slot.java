@@ -5,6 +5,7 @@ import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import hypertransfer.core.Diverged;
+import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.core.Step;
@@ -127,7 +128,8 @@ final class Slot implements AutoCloseable {
                         + rule.direction().signature() + " made one of shape " + u.getShape()
                         + "; a direction has the shape of its gradient");
             }
-            last = transfer.step(state, Measure.reading(own, u), rule.rate().at(parameterId, state.step()));
+            Reading reading = new Reading(Measure.norm(own), Measure.norm(u), Measure.dot(u, own));
+            last = transfer.step(state, reading, rule.rate().at(parameterId, state.step()));
             // not keep times w: 1 - keep is small, and as a float it has digits that keep itself has not
             NDArray lost = own.mul(1 - last.keep());
             own.subi(lost.addi(u.mul(last.push())));

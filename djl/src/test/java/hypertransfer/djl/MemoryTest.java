@@ -34,7 +34,8 @@ class MemoryTest {
             model.setBlock(new SequentialBlock()
                     .add(Linear.builder().setUnits(WIDTH).build())
                     .add(Linear.builder().setUnits(4).build()));
-            HyperOptimizer optimizer = new HyperOptimizer(model.getBlock(), hidden, Rule.adamW(rate, 0.1));
+            Routes routes = new Routes(model.getBlock(), hidden, Rule.adamW(rate, 0.1));
+            HyperOptimizer optimizer = new HyperOptimizer(routes);
             try (Trainer trainer = model.newTrainer(new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(optimizer))) {
                 trainer.initialize(new Shape(1, INPUTS));
                 steps(trainer, 100);

@@ -39,7 +39,7 @@ final class TinyTraining implements AutoCloseable {
     }
 
     TinyTraining(TinyWeights start, boolean invariant, DataType type, Rule hidden, Rule rest) {
-        this(start, invariant, type, block -> new HyperOptimizer(block, hidden, rest));
+        this(start, invariant, type, block -> new HyperOptimizer(new Routes(block, hidden, rest)));
     }
 
     /** The losses before steps {@code from} to {@code to}. */

@@ -68,7 +68,7 @@ class TrajectoryTest {
         try (TinyTraining training = new TinyTraining(START, invariant, type, block -> {
             Rule plain = muon ? Rule.muon(Rate.of(HIDDEN), DECAY) : Rule.adamW(Rate.of(HIDDEN), DECAY);
             Rule rule = mode == Mode.DECAY_TRANSFER ? plain.in(mode, OTHER_DECAY) : plain.in(mode);
-            return new HyperOptimizer(block, rule, Rule.adamW(Rate.of(REST), 0.1));
+            return new HyperOptimizer(new Routes(block, rule, Rule.adamW(Rate.of(REST), 0.1)));
         })) {
             // In double precision what is left is the 1e-10 inside the norms, which is not invariant to scale;
             // in float it is the rounding of the loss itself, 2.4e-7, and of twenty moves.

@@ -5,13 +5,11 @@ import hypertransfer.engine.Engine;
 import hypertransfer.engine.Tensor;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.network.Architecture;
-import hypertransfer.train.network.Initializer;
 import hypertransfer.train.network.Network;
-import hypertransfer.train.network.Parameters;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
-import hypertransfer.train.optimizer.Optimizer;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.run.Session;
 import java.util.List;
 import java.util.Random;
 
@@ -62,22 +60,19 @@ public final class OwnDirection {
         // M1 is the network that is indifferent to the scale of its hidden matrices
         Architecture architecture = new Architecture(Variant.M1, 32, 2, 16, 8, 12);
         Routing routing = Routing.standard(new Unit(0.9), mode.transfer(0.1));
-        try (Engine engine = Engines.open("reference", architecture.dims(4))) {
-            Parameters parameters = new Parameters(engine, architecture, routing.masters(architecture.hidden()));
-            Network network = new Network(engine, architecture, parameters, 1, false);
-            Optimizer optimizer = new Optimizer(engine, parameters, routing);
-            engine.commit(); // all memory is known now
-            Initializer.initialize(engine, parameters, 1234);
-            optimizer.start();
+        Engine engine = Engines.open("reference", architecture.dims(4)); // which is closed with the session
+        try (Session session = Session.of(engine, architecture, routing)) {
+            session.initialize(1234);
+            Network network = session.network();
             Random random = new Random(1);
             int[] inputs = random.ints(48, 0, 32).toArray(),
                     targets = random.ints(48, 0, 32).toArray();
             double[] losses = new double[steps];
             for (int t = 0; t < steps; t++) {
-                engine.zero(parameters.gradients());
+                engine.zero(session.parameters().gradients());
                 network.gradient(inputs, targets);
                 losses[t] = network.meanLoss();
-                optimizer.step(0.2, 0.02); // the rate of hidden matrices, and AdamW's of everything else
+                session.optimizer().step(0.2, 0.02); // the rate of hidden matrices, and AdamW's of everything else
             }
             return losses;
         }

@@ -4,21 +4,11 @@ package hypertransfer.train;
 public final class SplitMix {
     private static final long GAMMA = 0x9e3779b97f4a7c15L;
 
-    private long state;
+    private SplitMix() {}
 
-    public SplitMix(long seed) {
-        state = seed;
-    }
-
-    /** The generator after so many numbers. */
-    public static SplitMix after(long seed, long count) {
-        return new SplitMix(seed + count * GAMMA);
-    }
-
-    public long next() {
-        long z = mix(state);
-        state += GAMMA;
-        return z;
+    /** Number k of the stream that a seed begins: from 0 to less than 1, 53 bits. */
+    public static double uniform(long seed, long k) {
+        return (mix(seed + k * GAMMA) >>> 11) * 0x1p-53;
     }
 
     /** The finalizer after one step of the counter: every bit of x reaches every bit of the result. */

@@ -94,24 +94,6 @@ public record Muon(double momentum, boolean nesterov, Coefficients coefficients,
         return (rows > cols ? x.transposed() : x).flat();
     }
 
-    /**
-     * The same for float, computed in double.
-     *
-     * @param m the matrix, row by row; it is not changed
-     * @param rows of the matrix
-     * @param cols of the matrix
-     * @return a new matrix; zeros where m is zero
-     */
-    public float[] orthogonalized(float[] m, int rows, int cols) {
-        double[] wide = orthogonalized(
-                IntStream.range(0, m.length).mapToDouble(i -> m[i]).toArray(), rows, cols);
-        float[] narrow = new float[m.length];
-        for (int i = 0; i < m.length; i++) {
-            narrow[i] = (float) wide[i];
-        }
-        return narrow;
-    }
-
     private static void sized(int length, int rows, int cols) {
         if (rows < 1 || cols < 1 || length != (long) rows * cols) {
             throw new Refusal("an array of " + length + " numbers is no matrix of " + rows + " x " + cols);

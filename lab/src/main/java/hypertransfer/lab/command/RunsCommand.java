@@ -72,7 +72,7 @@ public final class RunsCommand implements Runnable {
                         turning.mean(),
                         turning.finalToPeak(),
                         run.target()
-                                .map(target -> Gap.validation(run, target).orElse(none))
+                                .map(target -> Gap.validation(run, target).last())
                                 .orElse(none));
             } catch (Refusal | UncheckedIOException e) {
                 return new Row(name, "unreadable", null, null, none, none, none, none, none, none);

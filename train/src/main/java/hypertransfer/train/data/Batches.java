@@ -9,34 +9,23 @@ import java.util.OptionalLong;
  * advance by B*T, so the last target of one is the first input of the next; what is left at the end and fills no window is
  * not used. The order is arithmetic on the step only, so a run resumes anywhere without a position being kept.
  *
+ * @param size inputs in a window, B*T
  * @param micros micro-batches in a step
  * @param seed empty for the order of the corpus, as in the paper; else the windows of every epoch are shuffled, each epoch
  *     differently
  */
-public record Batches(Corpus corpus, int batch, int sequence, int micros, OptionalLong seed) {
+public record Batches(Corpus corpus, int size, int micros, OptionalLong seed) {
     public Batches {
-        if (batch < 1 || sequence < 1 || (long) batch * sequence >= Integer.MAX_VALUE) {
-            throw new Refusal("a micro-batch of " + batch + " sequences of " + sequence
-                    + " tokens is not possible; both must be at least 1, their product below 2^31");
-        }
-        if (micros < 1) {
-            throw new Refusal("a step needs at least 1 micro-batch, not " + micros);
-        }
-        if (corpus.count() <= batch * sequence) {
+        if (corpus.count() <= size) {
             throw new Refusal("the corpus " + corpus.names() + " has " + corpus.count()
-                    + " tokens, and one micro-batch takes " + (batch * sequence + 1L)
+                    + " tokens, and one micro-batch takes " + (size + 1L)
                     + "; use more text, or a smaller batch or sequence");
         }
     }
 
-    /** Inputs in a window: B*T. */
-    public int size() {
-        return batch * sequence;
-    }
-
     /** The windows of the corpus. */
     public long count() {
-        return (corpus.count() - 1) / size();
+        return (corpus.count() - 1) / size;
     }
 
     /** The window of a micro-batch: the corpus from its start, and again when it is through. */
@@ -47,13 +36,8 @@ public record Batches(Corpus corpus, int batch, int sequence, int micros, Option
                 : new Permutation(count(), SplitMix.mix(seed.getAsLong()) ^ SplitMix.mix(epoch)).at(i);
     }
 
-    /** Fills inputs and targets, both of {@link #size()}, with micro-batch `micro` of step `step`. */
+    /** Fills inputs and targets, both of that size, with micro-batch `micro` of step `step`. */
     public void fill(long step, int micro, int[] inputs, int[] targets) {
-        int size = size();
-        if (step < 0 || micro < 0 || micro >= micros || inputs.length != size || targets.length != size) {
-            throw new IllegalArgumentException("step " + step + ", micro-batch " + micro + " of " + micros
-                    + " into arrays of " + inputs.length + " and " + targets.length + " for " + size + " tokens");
-        }
         long from = window(step, micro) * size;
         corpus.read(from, inputs, 0, size);
         System.arraycopy(inputs, 1, targets, 0, size - 1);

@@ -14,19 +14,15 @@ public final class Corpus implements AutoCloseable {
     private static final int SAMPLES = 8;
     private static final int SAMPLE = 512;
 
-    private final List<Tokens> parts;
+    private final List<Shard> parts;
     private final long[] starts; // starts[i]: the tokens before part i; the last entry is the count
 
-    private Corpus(List<? extends Tokens> parts) {
+    Corpus(List<Shard> parts) {
         this.parts = List.copyOf(parts);
         this.starts = new long[parts.size() + 1];
         for (int i = 0; i < parts.size(); i++) {
             starts[i + 1] = starts[i] + parts.get(i).count();
         }
-    }
-
-    static Corpus of(Tokens... parts) {
-        return new Corpus(List.of(parts));
     }
 
     /**
@@ -77,7 +73,7 @@ public final class Corpus implements AutoCloseable {
     }
 
     public List<String> names() {
-        return parts.stream().map(Tokens::name).toList();
+        return parts.stream().map(part -> part.file().toString()).toList();
     }
 
     public long count() {
@@ -89,7 +85,7 @@ public final class Corpus implements AutoCloseable {
         return parts.stream().map(Corpus::fingerprint).toList();
     }
 
-    private static String fingerprint(Tokens part) {
+    private static String fingerprint(Shard part) {
         CRC32C crc = new CRC32C();
         ByteBuffer bytes = ByteBuffer.allocate(SAMPLE * Integer.BYTES);
         int[] ids = new int[SAMPLE];
@@ -100,9 +96,7 @@ public final class Corpus implements AutoCloseable {
             bytes.clear().asIntBuffer().put(ids, 0, count);
             crc.update(bytes.limit(count * Integer.BYTES));
         }
-        String name = part.name()
-                .substring(Math.max(part.name().lastIndexOf('/'), part.name().lastIndexOf('\\')) + 1);
-        return name + ", " + part.count() + " tokens, " + Long.toHexString(crc.getValue());
+        return part.file().getFileName() + ", " + part.count() + " tokens, " + Long.toHexString(crc.getValue());
     }
 
     /** Copies the ids from..from+count-1 to into[at..], across as many parts as it takes. */
@@ -123,6 +117,6 @@ public final class Corpus implements AutoCloseable {
 
     @Override
     public void close() {
-        parts.forEach(Tokens::close);
+        parts.forEach(Shard::close);
     }
 }

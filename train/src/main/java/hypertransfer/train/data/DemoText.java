@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.zip.GZIPInputStream;
 
@@ -22,7 +23,7 @@ public final class DemoText {
 
     /** A split of the text, by document; all ids are below 256. */
     public static Corpus corpus(Split split) {
-        return Corpus.of(new Tokens.Bytes("the demo's text", texts().get(split).toByteArray()));
+        return new Corpus(List.of(Shard.of("the demo's text", texts().get(split).toByteArray())));
     }
 
     /** Read once: every run opens both splits. */

@@ -15,7 +15,7 @@ import java.nio.file.Path;
  * A file of tokens as llm.c writes it, mapped into memory: 256 little-endian int32 (magic, version, count, zeros), then
  * count uint16 ids.
  */
-public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) implements Tokens {
+public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) implements AutoCloseable {
     public static final int MAGIC = 20240520;
     public static final int VERSION = 1;
     static final int HEADER = 256 * Integer.BYTES;
@@ -25,7 +25,16 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfChar ID = ValueLayout.JAVA_CHAR_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final int CHUNK = 1 << 16; // tokens a task of a scan copies out of the mapping at once
+    private static final int CHUNK = 1 << 16; // tokens
+
+    /** Bytes in memory, each an id of its own; they have a name instead of a file. */
+    static Shard of(String name, byte[] bytes) {
+        MemorySegment ids = MemorySegment.ofArray(new char[bytes.length]);
+        for (int i = 0; i < bytes.length; i++) {
+            ids.setAtIndex(ID, i, (char) (bytes[i] & 0xff));
+        }
+        return new Shard(Path.of(name), Arena.ofShared(), ids, 256);
+    }
 
     /**
      * Maps the file and checks header and size. Ids are checked as they are read: a corpus may be larger than memory, and
@@ -78,19 +87,15 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
     /** How often each of the 65536 possible ids occurs. */
     public long[] histogram() {
         long[] occurrences = new long[ANY_VOCABULARY];
+        int[] chunk = new int[CHUNK];
         for (long from = 0; from < count(); from += CHUNK) {
-            char[] chunk = chunk(from);
-            for (int i = 0; i < chunk.length; i++) {
-                occurrences[known(chunk[i], from + i)]++;
+            int here = (int) Math.min(CHUNK, count() - from);
+            read(from, chunk, 0, here);
+            for (int i = 0; i < here; i++) {
+                occurrences[chunk[i]]++;
             }
         }
         return occurrences;
-    }
-
-    private char[] chunk(long from) {
-        char[] chunk = new char[(int) Math.min(CHUNK, count() - from)];
-        MemorySegment.copy(ids, ID, from * Character.BYTES, chunk, 0, chunk.length);
-        return chunk;
     }
 
     private int known(int id, long position) {
@@ -102,17 +107,11 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
         return id;
     }
 
-    @Override
-    public String name() {
-        return file.toString();
-    }
-
-    @Override
     public long count() {
         return ids.byteSize() / Character.BYTES;
     }
 
-    @Override
+    /** Copies the ids from..from+count-1 to into[at..]. The caller keeps within {@link #count()}. */
     public void read(long from, int[] into, int at, int count) {
         try {
             for (int i = 0; i < count; i++) {

@@ -9,6 +9,7 @@ import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.file.Atomic;
 import java.io.EOFException;
 import java.io.IOException;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -188,7 +189,7 @@ public final class Tokenizer implements AutoCloseable {
     }
 
     private void read(Input input, ExecutorService pool, long before, long total, Consumer<Progress> progress) {
-        try (Input.Counted in = input.open();
+        try (SeekableByteChannel in = input.open();
                 Documents pieces = input.documents(in)) {
             for (Piece piece = pieces.next(); piece != null; piece = pieces.next()) {
                 Piece next = piece;
@@ -197,7 +198,8 @@ public final class Tokenizer implements AutoCloseable {
                         next.bytes().length));
                 if (pending.size() > AHEAD * options.threads) {
                     writeNext();
-                    progress.accept(new Progress(before + in.count(), total, text, documents, count()));
+                    long here = in == null ? 0 : in.position();
+                    progress.accept(new Progress(before + here, total, text, documents, count()));
                 }
             }
         } catch (EOFException e) {
@@ -238,8 +240,7 @@ public final class Tokenizer implements AutoCloseable {
 
     private void write(long document, boolean opens, int... ids) {
         if (opens) {
-            double draw = (SplitMix.mix(document) >>> 11) * 0x1p-53; // from 0 to less than 1
-            writer = draw < options.held.share ? validation : train;
+            writer = SplitMix.uniform(document, 0) < options.held.share ? validation : train;
             writer.write(options.vocabulary.separator());
         }
         writer.write(ids);

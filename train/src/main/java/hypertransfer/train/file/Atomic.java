@@ -18,7 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -49,14 +48,6 @@ public final class Atomic {
         return new UncheckedIOException("cannot " + what + " " + file + ": " + reason(e), e);
     }
 
-    /** Adds bytes to a file in the same way. */
-    public static void append(Path file, FileChannel channel, byte[] bytes) {
-        told("write", file, () -> {
-            writeFully(channel, ByteBuffer.wrap(bytes));
-            return null;
-        });
-    }
-
     /** Closes a file in the same way. */
     public static void close(Path file, Closeable open) {
         told("close", file, () -> {
@@ -65,7 +56,7 @@ public final class Atomic {
         });
     }
 
-    /** What this process is writing. A second open of the same file would, when closed, release the first one's lock. */
+    /** What this process is writing. */
     private static final Set<Path> WRITING = ConcurrentHashMap.newKeySet();
 
     static { // Ctrl-C leaves nothing beside
@@ -91,14 +82,12 @@ public final class Atomic {
      */
     public static void create(Path file, String option, Writing writing) {
         Path beside = file.resolveSibling(file.getFileName() + ".part");
-        Path key = beside.toAbsolutePath().normalize();
-        if (!WRITING.add(key)) {
-            throw inUse(file);
-        }
-        try (FileChannel channel = hold(beside, file)) {
+        try (Hold hold = Hold.of(beside, () -> inUse(file))) { // two processes must not write one file between them
+            WRITING.add(beside);
             try {
-                writing.to(channel);
-                channel.force(true);
+                hold.channel().truncate(0); // a killed process may have left it
+                writing.to(hold.channel());
+                hold.channel().force(true);
                 if (option != null && Files.exists(file) && Files.mismatch(beside, file) >= 0) {
                     throw new Refusal(file + " is already there; choose another " + option);
                 }
@@ -106,35 +95,12 @@ public final class Atomic {
             } catch (IOException | RuntimeException | Error e) {
                 deleteQuietly(beside);
                 throw e;
+            } finally {
+                WRITING.remove(beside);
             }
             force(file.toAbsolutePath().getParent());
         } catch (IOException e) {
             throw failed("write", file, e);
-        } finally {
-            WRITING.remove(key);
-        }
-    }
-
-    /** Opens the file beside, empty and locked: two processes must not write one file between them. */
-    private static FileChannel hold(Path beside, Path file) throws IOException {
-        while (true) {
-            FileChannel channel = FileChannel.open(
-                    beside, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            try {
-                if (channel.tryLock() == null) {
-                    throw inUse(file);
-                }
-                if (Files.exists(beside)) {
-                    if (channel.size() > 0) { // a killed process left it
-                        channel.truncate(0);
-                    }
-                    return channel;
-                }
-                channel.close(); // its writer has renamed it meanwhile
-            } catch (IOException | RuntimeException e) {
-                channel.close();
-                throw e;
-            }
         }
     }
 
@@ -188,9 +154,13 @@ public final class Atomic {
         }
     }
 
-    /** What tells a file from another one of the same name. */
-    public static Object identity(Path file) throws IOException {
-        return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+    /** What tells a file from another one of the same name, and from none. */
+    public static Object identity(Path file) {
+        try {
+            return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
+        } catch (IOException e) {
+            return new Object();
+        }
     }
 
     /** Refuses a pipe or a device: to open one may wait for ever. */

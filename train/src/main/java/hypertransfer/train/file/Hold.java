@@ -25,28 +25,34 @@ public record Hold(Path key, FileChannel channel) implements AutoCloseable {
         if (!HELD.add(key)) {
             throw inUse.get();
         }
-        FileChannel channel = null;
         try {
-            channel = FileChannel.open(
-                    file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            for (int tries = 0; channel.tryLock() == null; tries++) {
-                try (FileLock shared = share(channel)) { // which is refused by who holds it, not by who only asks
-                    if (shared == null || tries == PATIENCE) {
-                        throw inUse.get();
-                    }
-                }
-                LockSupport.parkNanos(1_000_000);
-            }
-            // Whoever held it may remove it, so this may be the lock of a file that is no longer there.
-            if (Files.notExists(file)) {
-                throw inUse.get();
-            }
-            return new Hold(key, channel);
+            return new Hold(key, locked(file, inUse));
         } catch (IOException | RuntimeException | Error e) {
-            try (FileChannel _ = channel) {
+            HELD.remove(key);
+            throw e;
+        }
+    }
+
+    private static FileChannel locked(Path file, Supplier<Refusal> inUse) throws IOException {
+        while (true) {
+            FileChannel channel = FileChannel.open(
+                    file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            try {
+                for (int tries = 0; channel.tryLock() == null; tries++) {
+                    try (FileLock shared = share(channel)) { // which is refused by who holds it, not by who only asks
+                        if (shared == null || tries == PATIENCE) {
+                            throw inUse.get();
+                        }
+                    }
+                    LockSupport.parkNanos(1_000_000);
+                }
+                if (Files.exists(file)) {
+                    return channel;
+                }
+                channel.close(); // whoever held it has renamed or removed it meanwhile
+            } catch (IOException | RuntimeException | Error e) {
+                channel.close();
                 throw e;
-            } finally {
-                HELD.remove(key);
             }
         }
     }

@@ -2,7 +2,6 @@ package hypertransfer.train.log;
 
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.OptionalDouble;
 import java.util.function.BiConsumer;
 import java.util.function.ObjDoubleConsumer;
 
@@ -79,15 +78,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             if (moved == null) {
                 moved = new Merge(run.matrices(), target.matrices());
             }
-            losses.read((own, other) -> {
-                double difference = own.loss() - other.loss();
-                if (own instanceof Line.Training) {
-                    training = training.and(difference);
-                } else {
-                    validation = validation.and(difference);
-                }
-                each.accept(own, difference);
-            });
+            readLosses(each);
             moved.read((own, other) -> {
                 // What the follower's target should be, against what it is in the run that has it as its own target.
                 Line.Matrices a = (Line.Matrices) own, b = (Line.Matrices) other;
@@ -103,6 +94,18 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
                     logged,
                     logged == 0 ? Double.NaN : Math.min(norm, carried),
                     logged == 0 ? Double.NaN : rate);
+        }
+
+        private void readLosses(ObjDoubleConsumer<Line> each) {
+            losses.read((own, other) -> {
+                double difference = own.loss() - other.loss();
+                if (own instanceof Line.Training) {
+                    training = training.and(difference);
+                } else {
+                    validation = validation.and(difference);
+                }
+                each.accept(own, difference);
+            });
         }
 
         private static double larger(double largest, double[] own, double[] other) {
@@ -155,31 +158,11 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
         return new Pair(new Run(run), new Run(target)).read();
     }
 
-    /**
-     * The run's validation loss minus the target's at the last step that both have; empty where there is none, or where
-     * their only common one is the same. Both files are read from their ends.
-     */
-    public static OptionalDouble validation(Run run, Run target) {
-        double difference = Double.NaN;
-        for (long before = Long.MAX_VALUE; ; ) {
-            Line.Validation own =
-                    run.metrics().last(Line.Validation.class, before).orElse(null);
-            Line.Validation other = own == null
-                    ? null
-                    : target.metrics()
-                            .last(Line.Validation.class, own.step() + 1L)
-                            .orElse(null);
-            if (other == null) {
-                return OptionalDouble.empty();
-            }
-            if (own.step() == other.step()) {
-                if (difference == 0 || own.loss() != other.loss()) {
-                    return OptionalDouble.of(difference == 0 ? 0 : own.loss() - other.loss());
-                }
-                difference = 0; // known only if there is a second one
-            }
-            before = own.step() == other.step() ? own.step() : other.step() + 1L;
-        }
+    /** The gap of the validation losses only: {@code matrices.jsonl}, which is longer, stays unread. */
+    public static Loss validation(Run run, Run target) {
+        Pair pair = new Pair(run, target);
+        pair.readLosses((own, difference) -> {});
+        return pair.validation.known();
     }
 
     /** @param steps the steps that the run has */

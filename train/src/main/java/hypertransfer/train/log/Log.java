@@ -3,10 +3,10 @@ package hypertransfer.train.log;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -15,7 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/** A file of lines that only grows, one line per step. */
+/** A file that only grows, mostly one line per step. */
 public final class Log implements AutoCloseable {
     /** What a resumed run reads of a log before it continues: a fraction of a second's work. */
     static final int TAIL = 1 << 22;
@@ -28,29 +28,32 @@ public final class Log implements AutoCloseable {
         this.file = file;
         channel = Atomic.told(
                 "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-        identity = Atomic.told("write", file, () -> Atomic.identity(file));
+        identity = Atomic.identity(file);
     }
 
-    /** Writes a line, at once and whole as far as the system allows. */
     public void append(Line line) {
-        Atomic.append(file, channel, (line.text() + "\n").getBytes(StandardCharsets.UTF_8));
+        append((line.text() + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Writes bytes, at once and whole as far as the system allows. */
+    public void append(byte[] bytes) {
+        Atomic.told("write", file, () -> {
+            Atomic.writeFully(channel, ByteBuffer.wrap(bytes));
+            return null;
+        });
     }
 
     /** Flushes all lines to disk, and refuses to continue into a file that nobody will find. */
     public void force() {
-        try {
+        Atomic.told("flush", file, () -> {
             channel.force(true);
-            if (Objects.equals(identity, Atomic.identity(file))) {
-                return;
-            }
-        } catch (NoSuchFileException e) {
-            // told below
-        } catch (IOException e) {
-            throw Atomic.failed("flush", file, e);
+            return null;
+        });
+        if (!Objects.equals(identity, Atomic.identity(file))) {
+            throw new Refusal(
+                    file + " was removed or replaced while the run was writing it; run the same command again, which"
+                            + " keeps the lines that are there");
         }
-        throw new Refusal(
-                file + " was removed or replaced while the run was writing it; run the same command again, which"
-                        + " keeps the lines that are there");
     }
 
     @Override

@@ -19,7 +19,7 @@ public final class RunLock implements AutoCloseable {
     private final Hold hold;
     private final Object identity; // of the lock's file
 
-    private RunLock(Run run, Hold hold) throws IOException {
+    private RunLock(Run run, Hold hold) {
         this.run = run;
         this.hold = hold;
         identity = Atomic.identity(run.file(LOCK));
@@ -27,15 +27,10 @@ public final class RunLock implements AutoCloseable {
 
     /** Refuses to continue where the lock's file was removed: another process could have taken the run meanwhile. */
     public void check() {
-        try {
-            if (Objects.equals(identity, Atomic.identity(run.file(LOCK)))) {
-                return;
-            }
-        } catch (IOException e) {
-            // told below
+        if (!Objects.equals(identity, Atomic.identity(run.file(LOCK)))) {
+            throw new Refusal("the file " + run.file(LOCK) + " was removed or replaced while the run was being written;"
+                    + " see that no other process writes it, then run the same command again");
         }
-        throw new Refusal("the file " + run.file(LOCK) + " was removed or replaced while the run was being written;"
-                + " see that no other process writes it, then run the same command again");
     }
 
     private static RunLock lock(Path path) {
@@ -45,12 +40,7 @@ public final class RunLock implements AutoCloseable {
                     path.resolve(LOCK),
                     () -> new Refusal(
                             "another process is writing the run " + path + "; wait for it, or choose another --out"));
-            try {
-                return new RunLock(new Run(path), hold);
-            } catch (IOException e) {
-                hold.close();
-                throw e;
-            }
+            return new RunLock(new Run(path), hold);
         } catch (IOException e) {
             throw new Refusal("cannot write the run's directory " + path + ": " + Atomic.reason(e), e);
         }

@@ -25,7 +25,7 @@ public final class Tail {
     private static final int CHUNK = 1 << 20;
     /** No line is nearly as long; a file without newlines must not fill the memory. */
     private static final int LONGEST = 1 << 26;
-    /** How closely a step is looked for, and how much before the end of a file is read first. */
+    /** How much before the end of a file is read first. */
     private static final int NEAR = 1 << 16;
 
     private final Path file;
@@ -37,7 +37,6 @@ public final class Tail {
     private long start; // of the last line in the file
     private int lines;
     private boolean whole = true; // read from its first line, so that lines can be counted
-    private long taken; // how many bytes were read from the file
     private byte[] last = {}; // the bytes of the line read last
     private final Map<Class<?>, Integer> reached = new HashMap<>(); // the last step of each kind of line
     private Damage damage;
@@ -172,11 +171,6 @@ public final class Tail {
         return whole ? "line " + line : "the line at byte " + at;
     }
 
-    /** How many bytes were read from the file so far. */
-    long taken() {
-        return taken;
-    }
-
     /** Continues with the first line that begins at a place or after it; what is before stays unread. */
     void skip(long place) {
         rewind();
@@ -188,23 +182,15 @@ public final class Tail {
         }
     }
 
-    /** Continues shortly before a step, which is looked for by halving. */
-    void seek(int step) {
-        skip(Math.max(0, end(step) - NEAR));
-    }
-
-    /**
-     * The last line of a kind before a step, looked for from the end: the rest of the file stays unread. It is for files
-     * that are not read otherwise.
-     */
-    public <L extends Line> Optional<L> last(Class<L> kind, long before) {
+    /** The last line of a kind, looked for from the end: the rest of the file stays unread. It is for files that are not read otherwise. */
+    public <L extends Line> Optional<L> last(Class<L> kind) {
         long window = NEAR;
-        for (long from, to = end(before); to > 0; to = from) {
+        for (long from, to = size(); to > 0; to = from) {
             from = Math.max(0, to - window);
             skip(from);
             L found = null;
             for (Line line = next(); line != null && start < to; line = next()) {
-                found = kind.isInstance(line) && line.step() < before ? kind.cast(line) : found;
+                found = kind.isInstance(line) ? kind.cast(line) : found;
             }
             if (found != null) {
                 return Optional.of(found);
@@ -212,26 +198,6 @@ public final class Tail {
             window *= 2;
         }
         return Optional.empty();
-    }
-
-    public <L extends Line> Optional<L> last(Class<L> kind) {
-        return last(kind, Long.MAX_VALUE);
-    }
-
-    /** A place at which the first line has this step or a later one, and shortly before which an earlier one has begun. */
-    private long end(long step) {
-        long low = 0, high = size();
-        while (step <= Integer.MAX_VALUE && high - low > NEAR) {
-            long middle = (low + high) >>> 1;
-            skip(middle);
-            Line line = next();
-            if (line == null || start >= high || line.step() >= step) {
-                high = middle;
-            } else {
-                low = start;
-            }
-        }
-        return high;
     }
 
     long size() {
@@ -258,7 +224,6 @@ public final class Tail {
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer buffer = ByteBuffer.allocate((int) Math.max(0, Math.min(length, channel.size() - from)));
             while (buffer.hasRemaining() && channel.read(buffer, from + buffer.position()) >= 0) {}
-            taken += buffer.position();
             return Arrays.copyOf(buffer.array(), buffer.position());
         } catch (NoSuchFileException e) {
             return new byte[0];

@@ -6,7 +6,7 @@ import java.util.OptionalDouble;
 
 /**
  * The losses of the run that another one follows, asked for in the order of their steps while both may still be training.
- * It begins at the first step asked for, and has one line in memory.
+ * It has one line in memory.
  */
 public final class TargetLosses {
     private Tail target; // null where there is none, or where it cannot be read any more
@@ -28,9 +28,6 @@ public final class TargetLosses {
 
     private OptionalDouble at(long place) {
         try {
-            if (target != null && theirs == null) {
-                target.seek((int) (place / 2));
-            }
             while (target != null && (theirs == null || theirs.place() < place)) {
                 Line next = target.next();
                 if (next == null) {

@@ -97,21 +97,15 @@ public final class Initializer {
 
     /** Normal numbers by Box and Muller without those beyond the cut; StrictMath, so that the bits are the same everywhere. */
     private static Block block(long start, long from, long to, double std) {
-        SplitMix random = SplitMix.after(start, 2 * from); // two numbers per number drawn
         float[] kept = new float[(int) (to - from)];
         int count = 0;
         for (long i = from; i < to; i++) {
-            double a = 1 - uniform(random), u = uniform(random);
+            double a = 1 - SplitMix.uniform(start, 2 * i), u = SplitMix.uniform(start, 2 * i + 1);
             double z = StrictMath.sqrt(-2 * StrictMath.log(a)) * StrictMath.cos(2 * Math.PI * u);
             if (Math.abs(z) <= CUT) {
                 kept[count++] = (float) (std * z);
             }
         }
         return new Block(kept, count);
-    }
-
-    /** From 0 to less than 1, 53 bits. */
-    private static double uniform(SplitMix random) {
-        return (random.next() >>> 11) * 0x1p-53;
     }
 }

@@ -15,7 +15,6 @@ import java.util.Map;
 public record AdaMuon(double momentum, boolean nesterov, Iteration iteration, double beta2, double epsilon)
         implements Direction {
     static final Directions.Facts FACTS = new Directions.Facts(
-            "Muon of the momentum's sign with a second moment per number, of length 0.2 sqrt(rows cols)",
             List.of("momentum", "nesterov", "coefficients", "bf16", "beta2", "epsilon"),
             Map.of(),
             s -> new AdaMuon(s.momentum(), s.nesterov(), s.iteration(), s.beta2(), s.epsilon()));

@@ -60,10 +60,7 @@ public interface Direction {
     /** Momentum, orthogonalised. */
     record Muon(double momentum, boolean nesterov, Iteration iteration, ShapeFactor shape) implements Direction {
         static final Directions.Facts FACTS = new Directions.Facts(
-                "the momentum, orthogonalised",
-                List.of("momentum", "nesterov", "coefficients", "bf16", "shape_factor"),
-                Map.of(),
-                Muon::of);
+                List.of("momentum", "nesterov", "coefficients", "bf16", "shape_factor"), Map.of(), Muon::of);
 
         static Muon of(Directions.Settings s) {
             return new Muon(s.momentum(), s.nesterov(), s.iteration(), s.shapeFactor());
@@ -109,7 +106,6 @@ public interface Direction {
     /** Adam's quotient, with bias correction. */
     record Adam(double beta1, double beta2, double epsilon) implements Direction {
         static final Directions.Facts FACTS = new Directions.Facts(
-                "Adam's quotient",
                 List.of("beta1", "beta2", "epsilon", "shape_factor"), // the last is ignored, as it always was
                 Map.of(),
                 s -> new Adam(s.beta1(), s.beta2(), s.epsilon()));
@@ -145,7 +141,6 @@ public interface Direction {
     /** The momentum itself, an exponential mean that starts at the first gradient. */
     record Sgd(double momentum, boolean nesterov) implements Direction {
         static final Directions.Facts FACTS = new Directions.Facts(
-                "the momentum itself",
                 List.of("momentum", "nesterov", "shape_factor"), // the last is ignored, as it always was
                 Map.of(),
                 s -> new Sgd(s.momentum(), s.nesterov()));

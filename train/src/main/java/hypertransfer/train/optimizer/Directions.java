@@ -28,12 +28,10 @@ public enum Directions implements Word {
     /**
      * What a configuration needs to know of a direction.
      *
-     * @param summary for people
      * @param reads the keys of {@code matrices} that it reads
      * @param defaults what it takes for some of them unless told otherwise
      */
-    public record Facts(
-            String summary, List<String> reads, Map<String, Object> defaults, Function<Settings, Direction> make) {}
+    public record Facts(List<String> reads, Map<String, Object> defaults, Function<Settings, Direction> make) {}
 
     /** The keys of {@code matrices} that directions read; each of them reads some. */
     public record Settings(

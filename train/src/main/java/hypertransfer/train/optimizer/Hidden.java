@@ -20,8 +20,9 @@ final class Hidden {
      *
      * @param number among the hidden matrices of all ranks
      * @param whole the name of the parameter that it is, or is a part of
+     * @param part its number among the {@code parts} of that parameter
      */
-    record Own(int number, String whole, Tensor master, Tensor gradient, Tensor weight) {}
+    record Own(int number, String whole, int part, int parts, Tensor master, Tensor gradient, Tensor weight) {}
 
     /** A matrix of this rank whose parts are copies. */
     private record Copied(Parameter whole, List<Own> parts) {
@@ -65,7 +66,7 @@ final class Hidden {
             Tensor master = copies ? copy(role, m) : rows(mine.master(), m, k);
             Tensor gradient = copies ? copy(Role.HIDDEN_GRADIENT, m) : rows(mine.gradient(), m, k);
             Tensor weight = !mine.separate() ? master : copies ? copy(Role.WEIGHT, m) : rows(mine.weight(), m, k);
-            parts.add(new Own(first + k, mine.name(), master, gradient, weight));
+            parts.add(new Own(first + k, mine.name(), k, cut.count(), master, gradient, weight));
         }
         if (copies) {
             copied.add(new Copied(mine, parts));

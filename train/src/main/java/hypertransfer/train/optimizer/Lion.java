@@ -11,11 +11,8 @@ import java.util.Map;
  * 2302.06675): {@code u = sign(beta1 m + (1 - beta1) g)}, then {@code m <- beta2 m + (1 - beta2) g}, from zero.
  */
 public record Lion(double beta1, double beta2) implements Direction {
-    static final Directions.Facts FACTS = new Directions.Facts(
-            "the sign of a mean: beta1 weighs the sign, beta2 the stored mean",
-            List.of("beta1", "beta2"),
-            Map.of("beta2", 0.99),
-            s -> new Lion(s.beta1(), s.beta2()));
+    static final Directions.Facts FACTS =
+            new Directions.Facts(List.of("beta1", "beta2"), Map.of("beta2", 0.99), s -> new Lion(s.beta1(), s.beta2()));
 
     public Lion {
         Limits.fraction("Lion's beta1", beta1);

@@ -19,26 +19,19 @@ public final class Memories {
         this.engine = engine;
     }
 
-    /** A parameter of which a direction remembers something, in so many parts of one shape. */
-    record Parts(String name, int count, int rows, int cols) {
-        Parts with(Parts more) {
-            return new Parts(name, count + more.count, rows, cols);
-        }
-    }
-
-    /** For each memory a tensor for each part; the parts of a parameter lie one below the other. */
-    List<List<Tensor>> declare(Direction direction, List<Parts> parameters) {
+    /** For each memory a tensor for each of these; the parts of a parameter lie one below the other. */
+    List<List<Tensor>> declare(Direction direction, List<Hidden.Own> members) {
         List<List<Tensor>> all = new ArrayList<>();
         for (String memory : direction.memory()) {
             List<Tensor> declared = new ArrayList<>();
-            for (Parts p : parameters) {
-                String name = name(memory, p.name);
-                Direction.Extent extent = direction.extent(memory, p.rows, p.cols);
-                Tensor tensor = engine.tensor(Role.STATE, name, p.count * extent.rows(), extent.cols());
-                for (int k = 0; k < p.count; k++) {
-                    declared.add(p.count == 1 ? tensor : engine.slice(tensor, name, k * extent.rows(), extent.rows()));
-                }
-                tensors.put(name, tensor);
+            for (Hidden.Own m : members) {
+                String name = name(memory, m.whole());
+                Direction.Extent extent =
+                        direction.extent(memory, m.master().rows(), m.master().cols());
+                int rows = extent.rows();
+                Tensor whole = tensors.computeIfAbsent(
+                        name, n -> engine.tensor(Role.STATE, n, m.parts() * rows, extent.cols()));
+                declared.add(m.parts() == 1 ? whole : engine.slice(whole, name, m.part() * rows, rows));
             }
             all.add(declared);
         }

@@ -13,7 +13,6 @@ import java.util.Map;
  */
 public record NorMuon(Muon muon, double beta2, double epsilon) implements Direction {
     static final Directions.Facts FACTS = new Directions.Facts(
-            "Muon with a second moment per row",
             List.of("momentum", "nesterov", "coefficients", "bf16", "shape_factor", "beta2", "epsilon"),
             Map.of(),
             s -> new NorMuon(Muon.of(s), s.beta2(), s.epsilon()));

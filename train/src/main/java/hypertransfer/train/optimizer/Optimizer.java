@@ -13,7 +13,6 @@ import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Motion.Readings;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.network.Parameters;
 import hypertransfer.train.ranks.Team;
@@ -83,11 +82,6 @@ public final class Optimizer {
         }
     }
 
-    /** Of one process. */
-    public Optimizer(Engine engine, Parameters parameters, Routing routing) {
-        this(engine, parameters, routing, new Team(engine, new Alone(), parameters));
-    }
-
     /** Declares the optimizer's state; after the engine's commit and the weights are written, {@link #start} it. */
     public Optimizer(Engine engine, Parameters parameters, Routing routing, Team team) {
         this.engine = engine;
@@ -115,25 +109,14 @@ public final class Optimizer {
             }
             int number = n + shares.indexOf(share);
             together.computeIfAbsent(number, none -> new ArrayList<>())
-                    .add(new Hidden.Own(number, p.name(), p.master(), p.gradient(), p.weight()));
+                    .add(new Hidden.Own(number, p.name(), 0, 1, p.master(), p.gradient(), p.weight()));
         }
         List<Group> all = new ArrayList<>();
         together.forEach((key, members) -> {
             Direction direction = key instanceof Direction own ? own : routing.rest();
-            all.add(new Group(direction, members, memories.declare(direction, remembering(members))));
+            all.add(new Group(direction, members, memories.declare(direction, members)));
         });
         return all;
-    }
-
-    /** The parameters that these are, or are parts of; the parts of one follow each other. */
-    private static List<Memories.Parts> remembering(List<Hidden.Own> members) {
-        Map<String, Memories.Parts> wholes = new LinkedHashMap<>();
-        for (Hidden.Own m : members) {
-            Memories.Parts one = new Memories.Parts(
-                    m.whole(), 1, m.master().rows(), m.master().cols());
-            wholes.merge(m.whole(), one, Memories.Parts::with);
-        }
-        return List.copyOf(wholes.values());
     }
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */

@@ -9,10 +9,7 @@ import java.util.Map;
 /** The sign of the momentum, an exponential mean that starts at the first gradient. */
 public record Signum(double momentum, boolean nesterov) implements Direction {
     static final Directions.Facts FACTS = new Directions.Facts(
-            "the momentum's sign",
-            List.of("momentum", "nesterov"),
-            Map.of("momentum", 0.9),
-            s -> new Signum(s.momentum(), s.nesterov()));
+            List.of("momentum", "nesterov"), Map.of("momentum", 0.9), s -> new Signum(s.momentum(), s.nesterov()));
 
     public Signum {
         Limits.fraction("Signum's momentum", momentum);

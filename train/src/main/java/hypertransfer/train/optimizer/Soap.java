@@ -29,7 +29,6 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
     private static final int LARGEST_SIDE = 10_000;
 
     static final Directions.Facts FACTS = new Directions.Facts(
-            "Adam in the eigenbases of the gradient's Gram matrices, whose means have beta2 too",
             List.of("beta1", "beta2", "epsilon", "precondition_frequency"),
             Map.of("beta1", 0.95),
             s -> new Soap(s.beta1(), s.beta2(), s.epsilon(), s.beta2(), s.preconditionFrequency(), LARGEST_SIDE));

@@ -14,7 +14,6 @@ import java.util.List;
  */
 public record SoapMuon(Soap soap, Iteration iteration, ShapeFactor shape) implements Direction {
     static final Directions.Facts FACTS = new Directions.Facts(
-            "SOAP's direction, orthogonalised",
             List.of("beta1", "beta2", "epsilon", "precondition_frequency", "coefficients", "bf16", "shape_factor"),
             Soap.FACTS.defaults(),
             s -> new SoapMuon((Soap) Soap.FACTS.make().apply(s), s.iteration(), s.shapeFactor()));

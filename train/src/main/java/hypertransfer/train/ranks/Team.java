@@ -269,11 +269,7 @@ public final class Team {
 
     /** The sum of one number of each rank, in their order. */
     public double sum(double own) {
-        return ranks.size() == 1
-                ? own
-                : ranks.numbers(new double[] {own}).stream()
-                        .mapToDouble(numbers -> numbers[0])
-                        .sum();
+        return ranks.numbers(own).stream().mapToDouble(numbers -> numbers[0]).sum();
     }
 
     /**
@@ -282,9 +278,6 @@ public final class Team {
      * @param own those of this rank
      */
     public double[] turns(double[] own, int count) {
-        if (ranks.size() == 1) {
-            return own;
-        }
         List<double[]> all = ranks.numbers(own);
         double[] values = new double[count];
         Arrays.setAll(values, i -> all.get(i % ranks.size())[i / ranks.size()]);

@@ -9,7 +9,6 @@ import hypertransfer.train.data.Split;
 import hypertransfer.train.data.text.Vocabulary;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 
 /**
@@ -17,27 +16,22 @@ import java.util.OptionalLong;
  *
  * @param validations how many windows are used for validation: always the first, so that losses can be compared
  */
-public record Feed(Corpus training, Corpus validation, Batches batches, Batches held, long validations, Batch batch)
-        implements AutoCloseable {
+public record Feed(Batches batches, Batches held, long validations, Batch batch) implements AutoCloseable {
     /** A micro-batch: B*T tokens and those that follow them. The next one takes its place. */
     public record Batch(int[] inputs, int[] targets) {}
 
-    private static Feed of(Configuration c, Corpus training, Corpus validation) {
-        Configuration.Model m = c.model();
-        OptionalLong seed = c.data().shuffle() ? OptionalLong.of(c.seed()) : OptionalLong.empty();
-        Batches batches = new Batches(training, m.batch(), m.sequence(), m.accumulation(), seed);
-        Batches held = new Batches(validation, m.batch(), m.sequence(), 1, OptionalLong.empty());
-        long validations = Math.min(c.validation().batches(), held.count());
-        Batch batch = new Batch(new int[batches.size()], new int[batches.size()]);
-        return new Feed(training, validation, batches, held, validations, batch);
-    }
-
     public static Feed open(Configuration c) {
+        Configuration.Model m = c.model();
+        int size = m.batch() * m.sequence();
+        OptionalLong seed = c.data().shuffle() ? OptionalLong.of(c.seed()) : OptionalLong.empty();
         List<Corpus> opened = new ArrayList<>();
         try {
-            opened.add(open(c.data().train(), Split.TRAIN, c.model().vocab()));
-            opened.add(open(c.data().validation(), Split.VALIDATION, c.model().vocab()));
-            return of(c, opened.get(0), opened.get(1));
+            opened.add(open(c.data().train(), Split.TRAIN, m.vocab()));
+            opened.add(open(c.data().validation(), Split.VALIDATION, m.vocab()));
+            Batches batches = new Batches(opened.get(0), size, m.accumulation(), seed);
+            Batches held = new Batches(opened.get(1), size, 1, OptionalLong.empty());
+            long validations = Math.min(c.validation().batches(), held.count());
+            return new Feed(batches, held, validations, new Batch(new int[size], new int[size]));
         } catch (RuntimeException e) {
             opened.forEach(Corpus::close);
             throw e;
@@ -56,15 +50,6 @@ public record Feed(Corpus training, Corpus validation, Batches batches, Batches 
         return DemoText.corpus(split);
     }
 
-    /** How many tokens each corpus has, by the key that names it. */
-    Map<String, String> sizes() {
-        return Map.of(
-                "the tokens of data.train",
-                Long.toString(training.count()),
-                "the tokens of data.validation",
-                Long.toString(validation.count()));
-    }
-
     Batch training(long step, int micro) {
         batches.fill(step, micro, batch.inputs, batch.targets);
         return batch;
@@ -77,7 +62,7 @@ public record Feed(Corpus training, Corpus validation, Batches batches, Batches 
 
     @Override
     public void close() {
-        training.close();
-        validation.close();
+        batches.corpus().close();
+        held.corpus().close();
     }
 }

@@ -54,8 +54,8 @@ public record Origin(
         return new Origin(
                 session.rules(),
                 settings(c),
-                feed.training().fingerprint(),
-                feed.validation().fingerprint(),
+                feed.batches().corpus().fingerprint(),
+                feed.held().corpus().fingerprint(),
                 recorded == null ? null : RecordedRates.fingerprint(Path.of(recorded)),
                 session.engine().provenance());
     }

@@ -100,7 +100,7 @@ public record Rehearsal(
                     c,
                     session.engine().name(),
                     session.memory(),
-                    feed.training().count(),
+                    feed.batches().corpus().count(),
                     taken.size(),
                     late[late.length / 2],
                     (System.nanoTime() - between) / 1e9);

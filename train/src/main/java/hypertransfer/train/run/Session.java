@@ -30,7 +30,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
-import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /**
@@ -120,7 +119,14 @@ public record Session(
     /** Draws the weights as a configuration says, and starts the optimizer. */
     Session initialize(Configuration c) {
         Map<String, Matrices> hidden = c.hidden();
-        return initialize(c.seed(), name -> hidden.get(name).init() == Matrices.Init.ZERO);
+        Initializer.initialize(engine, parameters, c.seed());
+        for (Parameter p : parameters.own()) {
+            if (p.hidden() && hidden.get(p.name()).init() == Matrices.Init.ZERO) {
+                engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
+            }
+        }
+        optimizer.start();
+        return this;
     }
 
     /** The same with every hidden weight kept apart from its master, so that it can be evaluated at other scales. */
@@ -135,16 +141,7 @@ public record Session(
 
     /** Draws the weights and starts the optimizer. */
     public Session initialize(long seed) {
-        return initialize(seed, name -> false);
-    }
-
-    private Session initialize(long seed, Predicate<String> zero) {
         Initializer.initialize(engine, parameters, seed);
-        for (Parameter p : parameters.own()) {
-            if (p.hidden() && zero.test(p.name())) {
-                engine.write(p.master(), new double[Math.toIntExact(p.master().size())]);
-            }
-        }
         optimizer.start();
         return this;
     }

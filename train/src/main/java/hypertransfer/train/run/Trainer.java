@@ -123,7 +123,12 @@ public final class Trainer {
             facts.put(key, provenance.getOrDefault(key, ""));
         }
         facts.putAll(ConfigurationFile.settings(c));
-        facts.putAll(feed.sizes());
+        facts.put(
+                "the tokens of data.train",
+                Long.toString(feed.batches().corpus().count()));
+        facts.put(
+                "the tokens of data.validation",
+                Long.toString(feed.held().corpus().count()));
         List<Path> checkpoints = resume ? directory.checkpoints() : List.of();
         facts.put(
                 "the newest checkpoint of " + directory.directory(),

@@ -1,23 +1,20 @@
 package hypertransfer.train.tensorboard;
 
-import hypertransfer.train.file.Atomic;
+import hypertransfer.train.log.Log;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32C;
 
 /** A TensorBoard event file: TFRecords that hold Event messages of one scalar each. */
 public final class Events implements AutoCloseable {
     private static final int DOUBLE = 1, BYTES = 2, FLOAT = 5; // protocol buffers' wire types
 
-    private final Path file;
-    private final FileChannel channel;
+    private final Log file;
     private final ByteArrayOutputStream waiting = new ByteArrayOutputStream();
 
     /**
@@ -27,10 +24,8 @@ public final class Events implements AutoCloseable {
      */
     public Events(Path directory, int firstStep) {
         long now = System.currentTimeMillis();
-        file = directory.resolve("events.out.tfevents." + now / 1000 + "."
-                + ProcessHandle.current().pid() + "." + now % 1000 + "." + host());
-        channel = Atomic.told(
-                "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
+        file = new Log(directory.resolve("events.out.tfevents." + now / 1000 + "."
+                + ProcessHandle.current().pid() + "." + now % 1000 + "." + host()));
         record(new Message().time(now).text(3, "brain.Event:2"));
         // a session that starts: TensorBoard then drops what an earlier file has from this step on
         record(new Message().time(now).varint(2, firstStep).message(7, new Message().varint(1, 1)));
@@ -48,7 +43,7 @@ public final class Events implements AutoCloseable {
 
     @Override
     public void close() {
-        Atomic.close(file, channel);
+        file.close();
     }
 
     private void record(Message message) {
@@ -60,7 +55,7 @@ public final class Events implements AutoCloseable {
     }
 
     public void flush() {
-        Atomic.append(file, channel, waiting.toByteArray());
+        file.append(waiting.toByteArray());
         waiting.reset();
     }
 

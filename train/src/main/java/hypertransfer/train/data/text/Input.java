@@ -2,9 +2,10 @@ package hypertransfer.train.data.text;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
-import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -19,33 +20,6 @@ import java.util.zip.GZIPInputStream;
  */
 public record Input(Path file, long size) {
     private static final List<String> KINDS = List.of(".txt", ".md", ".jsonl", ".txt.gz", ".md.gz", ".jsonl.gz");
-
-    /** Counts the bytes of the file itself, before they are decompressed. */
-    public static final class Counted extends FilterInputStream {
-        private long count;
-
-        Counted(InputStream in) {
-            super(in);
-        }
-
-        public long count() {
-            return count;
-        }
-
-        @Override
-        public int read() throws IOException {
-            int b = super.read();
-            count += b < 0 ? 0 : 1;
-            return b;
-        }
-
-        @Override
-        public int read(byte[] into, int at, int length) throws IOException {
-            int read = super.read(into, at, length);
-            count += Math.max(0, read);
-            return read;
-        }
-    }
 
     /** The files a place stands for, in a fixed order: a file itself, a directory's texts at any depth by name. */
     public static List<Input> find(String place) {
@@ -87,11 +61,13 @@ public record Input(Path file, long size) {
         return file == null ? "the standard input" : file.toString();
     }
 
-    public Counted open() throws IOException {
-        return new Counted(file == null ? System.in : Files.newInputStream(file));
+    /** The bytes of the file itself, before they are decompressed; null for the standard input. */
+    public SeekableByteChannel open() throws IOException {
+        return file == null ? null : Files.newByteChannel(file);
     }
 
-    public Documents documents(InputStream in) throws IOException {
+    public Documents documents(SeekableByteChannel bytes) throws IOException {
+        InputStream in = bytes == null ? System.in : Channels.newInputStream(bytes);
         String name = file == null ? "" : name(file);
         boolean packed = name.endsWith(".gz");
         InputStream plain = packed ? new GZIPInputStream(in, 1 << 16) : in;
