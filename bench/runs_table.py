@@ -8,8 +8,9 @@ rate over its peak (mean and range over the hidden matrices), and how much the n
 each pair A:B, names of two runs, the second table has the validation loss of A minus that of B at the end, how many training and
 validation losses differ in any bit, and who leads when. For a pair of different lengths another table compares A with B by the
 horizon law instead: effective rates over k = sqrt(steps of B / steps of A), and norms over their first, at the same part of the way.
-Where B follows another run, a table has the largest relative differences of its target's norms and of its effective rates to A's,
-and the last loss of its own matrices as they are. A:A is the shape of A's rates: where they are highest, and how the end over the
+Where B follows another run, a table has the largest relative differences of its target's norms to A's own and of its effective rates
+to A's, and the last loss of its own matrices as they are; where not, one has the means of the last training losses, which tell from
+validation what comes of text that is read again. A:A is the shape of A's rates: where they are highest, and how the end over the
 peak differs by kind of matrix.
 """
 import bisect
@@ -91,11 +92,22 @@ def follower(a, b):
     logs = [{line["step"]: line for line in lines(run / "matrices.jsonl")} for run in (a, b)]
     common = sorted(set(logs[0]) & set(logs[1]))
     values = [
-        max(abs(x - y) / y for s in common for x, y in zip(logs[1][s][key], logs[0][s][key])) for key in ("target_norm", "effective")
+        max(abs(x - y) / y for s in common for x, y in zip(logs[1][s][ours], logs[0][s][theirs]))
+        for ours, theirs in (("target_norm", "norm"), ("effective", "effective"))
     ]
     carrier = losses(b, "carrier")
     last = f"{carrier[max(carrier)]:.1f}" if carrier else "-"
     return f"| {b.name} | {len(common)} | {values[0]:.1e} | {values[1]:.1e} | {last} |"
+
+
+def training(a, b):
+    """Over the last twentieth of the steps."""
+    means = []
+    for run in (a, b):
+        last = [loss for step, loss in sorted(losses(run, "loss").items()) if step >= steps(run) * 0.95]
+        means.append(sum(last) / len(last))
+    below = [losses(run, "validation")[steps(run)] - mean for run, mean in zip((a, b), means)]
+    return f"| {a.name} - {b.name} | {means[0] - means[1]:+.4f} | {below[0]:.3f}, {below[1]:.3f} |"
 
 
 def shape(run):
@@ -168,6 +180,8 @@ def main(*arguments):
         table("| pair | at the end | losses that differ | who leads at which validations |", pair, alike)
         head = "| follower | logged steps | its target's norms, largest relative difference | effective rates | loss of its own matrices |"
         table(head, follower, [both for both in alike if follows(both[1])])
+        head = "| pair | training loss, mean of the last twentieth | below the last validation by |"
+        table(head, training, [both for both in alike if not any(map(follows, both))])
         head = "| pair | steps | k | effective rate over k times the other's, rms | norm, rms |"
         table(head, lengths, [both for both in others if both not in alike])
         head = "| run | highest effective rate (mean), at step | each at half of its own, at step | highest nominal rates, at step | end/peak |"
