@@ -145,7 +145,7 @@ def test_the_horizon_law():
     (dict(model=[("fc", 64, 16, math.nan)]), "fc has the norm nan"),
     (dict(model=nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)]).apply(
         lambda m: nn.init.constant_(m.weight, math.nan) if isinstance(m, nn.Linear) else None)),
-     "0.weight has the norm nan; load weights that are finite")])
+     "0.weight has the norm nan; it must be above zero and finite")])
 def test_refusals(given, message):
     with pytest.raises(ht.Refusal, match=message.replace("?", r"\?")):
         ht.rates(**{**dict(model=lab(32, 1), lr=0.02, steps=10, to="muonh"), **given})
@@ -153,6 +153,16 @@ def test_refusals(given, message):
         ht.rates([torch.zeros(3, 4)], lr=0.02, steps=10)
     with pytest.raises(ht.Refusal, match="no hidden matrix"):
         ht.rates([], lr=0.02, steps=10)
+
+
+def test_a_list_of_hidden_matrices_is_the_model_they_are_from():
+    model = nn.ModuleDict(dict(fc=nn.Linear(16, 64), proj=nn.Linear(64, 16), lm_head=nn.Linear(16, 9)))
+    hidden, _ = ht.split(model)
+    given = dict(lr=0.02, steps=50, to="muonh")
+    assert ht.rates(hidden, **given) == ht.rates(model, **given)
+    assert len(ht.rates(hidden[:1], **given).kinds) == 1
+    with pytest.raises(ht.Refusal, match="tuple is not a name with a shape; .* what `split` returned as hidden"):
+        ht.rates([("fc.bias", model["fc"].bias)], **given)
 
 
 def test_kinds_are_told_by_name():
