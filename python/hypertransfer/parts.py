@@ -48,7 +48,12 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
             names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
             others.add(names[item[1]])
     made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
+    seen = set()
     for p in made:
+        if id(p) in seen:  # torch warns, and moves it twice
+            raise Refusal(f"{names.get(p, f'a parameter of shape {tuple(p.shape)}')} is in its group twice; give it once, also where"
+                          " modules share it")
+        seen.add(id(p))
         if not isinstance(p, Tensor):
             raise Refusal(f"{type(p).__name__} is no parameter; give parameters, model.named_parameters(), or groups such as"
                           " muonh(hidden, lr=0.01)")

@@ -130,6 +130,54 @@ def test_masters_in_double_make_both_runs_equal_to_the_bit():
     assert again.step(100) == a.step(100) and torch.equal(again.w, a.w)
 
 
+def test_a_step_from_float32_with_short_decimals_is_equal_to_the_bit():
+    """lr w/5 + lr u is a multiple of 0.75 for every 125th number: its middle of two float32 must not be rounded by the last bit."""
+    generator = torch.Generator().manual_seed(0)
+    start, gradient = (torch.rand(64, 64, generator=generator) - 0.5) / 3, torch.randn(64, 64, generator=generator)
+    made = []
+    for mode in ("base", "hypertransfer-plus"):
+        w = nn.Parameter(start.clone())
+        optimizer = ht.HyperTransfer([w], lr=0.03, weight_decay=0.2, mode=mode, master_dtype=torch.float64)
+        w.grad = gradient.clone()
+        optimizer.step()
+        made.append(w.detach())
+    assert torch.equal(*made)
+
+
+@pytest.mark.parametrize("master", [None, torch.float32, torch.float64])
+@pytest.mark.parametrize("mode", ht.MODES)
+def test_weights_that_are_loaded_between_steps_are_taken_as_they_are(mode, master):
+    """Somebody goes back to the best weights and keeps the optimizer: a tiny step leaves them where they are, in their own norm."""
+    run = Small(torch.float32, **options(mode, master_dtype=master, view="columns:7"))
+    for t in range(3):
+        run.step(t)
+    best = run.w.detach().clone()
+    for t in range(3, 9):
+        run.step(t)
+    assert not torch.allclose(run.w, best, atol=1e-2)
+    fixed = isinstance(ht.transfer(mode, 0.1, 0.4).carrier, ht.Hyperball) and "plus" not in mode
+    other = best if fixed or mode == "inverse-hypertransfer-plus" else best * 1.5  # a fixed norm stays what it is
+    run.w.data.copy_(other)  # no version counter sees it
+    run.optimizer.param_groups[0]["lr"] = 1e-7
+    run.step(9)
+    assert torch.allclose(run.w, other, rtol=1e-5, atol=1e-6)
+    if mode == "hypertransfer-plus":  # and its next steps are its target's
+        run.optimizer.param_groups[0]["lr"] = 0.05
+        plain = Small(torch.float32, **options("base", master_dtype=master, view="columns:7"))
+        plain.optimizer.load_state_dict(_of_base(run.optimizer.state_dict()))
+        plain.w.data.copy_(run.w)
+        for t in range(10, 14):
+            assert run.step(t) == pytest.approx(plain.step(t), rel=1e-5, abs=1e-5)
+
+
+def _of_base(state):
+    """A transfer's momenta for the plain optimizer that it follows."""
+    made = copy.deepcopy(state)
+    made["param_groups"][0]["mode"] = made["state"][0]["form"]["mode"] = "base"
+    made["state"][0].pop("master", None)
+    return made
+
+
 def test_low_precision_parameters_move():
     for dtype in (torch.bfloat16, torch.float16):
         run = Small(torch.float32, **options("hyperball"))
@@ -151,6 +199,33 @@ def test_another_mode_or_direction_is_not_loaded():
             Small(**other).optimizer.load_state_dict(saved.optimizer.state_dict())
     with pytest.raises(ht.Refusal, match="group 0 was saved by another optimizer"):
         saved.optimizer.load_state_dict(torch.optim.AdamW([saved.w]).state_dict())
+
+
+@pytest.mark.parametrize("view, shape, other", [("whole", (4, 6), (6, 4)), ("flat", (4, 3, 2), (4, 2, 3)), ("flat", (4, 3, 2), (8, 3, 1))])
+def test_the_state_of_another_shape_with_as_many_numbers_is_not_loaded(view, shape, other):
+    w, v = nn.Parameter(torch.randn(shape)), nn.Parameter(torch.randn(other))
+    w.grad = torch.randn(shape)
+    saved = ht.HyperTransfer([w], lr=0.1, view=view)
+    saved.step()
+    again = ht.HyperTransfer([v], lr=0.1, view=view)
+    if other == (4, 2, 3):  # the same matrix, 4 x 6
+        again.load_state_dict(saved.state_dict())
+        return
+    with pytest.raises(ht.Refusal, match="parameter 0 of group 0 has the shape .* and was saved with momentum_buffer of shape"):
+        again.load_state_dict(saved.state_dict())
+
+
+@pytest.mark.parametrize("what, says", [({"model": 1, "optimizer": 2}, "a dict with model, optimizer is no state"), ("a.pt", "a str is no")])
+def test_what_is_no_state_is_named(what, says):
+    with pytest.raises(ht.Refusal, match=says + ".*give what optimizer.state_dict"):
+        Small(lr=0.1).optimizer.load_state_dict(what)
+
+
+def test_a_parameter_that_is_given_twice_is_refused():
+    w = nn.Parameter(torch.ones(3, 4))
+    for params, name in (([w, w], r"a parameter of shape \(3, 4\)"), ([("tok", w), ("head", w)], "head|tok")):
+        with pytest.raises(ht.Refusal, match=f"({name}).* is in its group twice; give it once"):
+            ht.HyperTransfer(params, lr=0.1)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -607,6 +682,19 @@ def test_split_takes_no_blocks_matrix_for_the_head_and_no_head_for_a_hidden_matr
     assert len(ht.split(encoder)[0]) == 2 * 4
     assert not ht.split(nn.Sequential(nn.Embedding(11, 8), nn.Linear(8, 11)))[0], "only a head"
     assert not ht.split(nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.Linear(8, 10)))[0]
+
+
+def test_split_takes_no_table_of_biases_for_a_matrix():
+    """An orthogonalised bias is no bias."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 9))
+    model[0].register_parameter("relative_position_bias_table", nn.Parameter(torch.zeros(5, 4)))
+    experts = nn.Module()
+    for name in ("bias", "up_proj_bias"):
+        experts.register_parameter(name, nn.Parameter(torch.zeros(3, 4)))
+    model.add_module("experts", experts)
+    hidden, rest = ht.split(model)
+    assert [name for name, _ in hidden] == ["0.weight", "1.weight"], "the last matrix is the head"
+    assert {"0.relative_position_bias_table", "experts.bias", "experts.up_proj_bias"} < {name for name, _ in rest}
 
 
 def test_split_takes_no_row_or_column_for_a_matrix():
