@@ -95,7 +95,8 @@ class HyperTransfer(torch.optim.Optimizer):
             raise Refusal(f"a group is {type(param_group).__name__}; it must be a dict with params, lr and other options")
         made = settings.settled(param_group, self._given)
         params = made["params"]
-        made["params"], names = named([params] if isinstance(params, Tensor) else params, self._names.values())
+        made["params"], names = named(
+            [params] if isinstance(params, (Tensor, torch.nn.Module)) else params, self._names.values())
         known = {**self._names, **names}
         count = sum(len(group["params"]) for group in self.param_groups)
         for i, p in enumerate(made["params"]):

@@ -29,8 +29,8 @@ OPTIMIZERS: Dict[str, Tuple[str, bool]] = {  # direction, whether on a Hyperball
     "muon": ("muon", False), "muonh": ("muon", True), "adamw": ("adam", False), "adamh": ("adam", True)}
 
 _KINDS = [(kind, re.compile(pattern, re.I)) for kind, pattern in (
-    ("qkv", r"qkv|c_attn|in_proj|query_key_value"), ("q", r"\b(q|wq|q_proj|query)\b"), ("k", r"\b(k|wk|k_proj|key)\b"),
-    ("v", r"\b(v|wv|v_proj|value)\b"), ("o", r"\b(o|wo|o_proj|out_proj)\b|attn.*\bc_proj|attention.*dense"),
+    ("qkv", r"qkv|c_attn|in_proj|query_key_value"), ("q", r"\b(q|wq|to_q|q_proj|query)\b"), ("k", r"\b(k|wk|to_k|k_proj|key)\b"),
+    ("v", r"\b(v|wv|to_v|v_proj|value)\b"), ("o", r"\b(o|wo|to_out|o_proj|out_proj)\b|attn.*\b(c_proj|proj|out)\b|attention.*dense"),
     ("fc", r"\b(fc|fc1|c_fc|up|up_proj|gate|gate_proj|w1|w3|dense_h_to_4h|linear1)\b"),
     ("proj", r"\b(proj|fc2|c_proj|down|down_proj|w2|dense_4h_to_h|linear2)\b"))]
 # |u| at the first step at width 128, as a part of what it becomes; of kinds that were not measured, the mean

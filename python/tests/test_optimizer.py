@@ -483,6 +483,11 @@ def test_shapes_that_are_no_matrices(shape, fix):
         assert "needs matrices" in str(refusal.value) and fix in str(refusal.value)
 
 
+def test_the_bias_beside_a_convolution_is_left_to_adamw():
+    with pytest.raises(ht.Refusal, match=r"bias has the shape \(8,\), which the view flat.* does not divide; give it to adamw"):
+        ht.HyperTransfer([ht.muon(nn.Conv1d(4, 8, 3).named_parameters(), lr=0.1, flatten=True)])
+
+
 def test_no_rate_is_refused():
     with pytest.raises(ht.Refusal, match="a group has no lr"):
         ht.HyperTransfer([nn.Parameter(torch.ones(2, 2))])
@@ -608,6 +613,8 @@ def test_what_is_no_parameter_is_named():
     for params, name in ((model, "Sequential"), (nn.Linear(2, 2), "Linear"), (ht.split(model), "list"), ([("w", 3)], "int"), (["w"], "str")):
         with pytest.raises(ht.Refusal, match=f"{name} is no parameter; give parameters, model.named_parameters"):
             ht.HyperTransfer(params, lr=0.1)
+    with pytest.raises(ht.Refusal, match="Linear is no parameter"):
+        ht.HyperTransfer([ht.muon(nn.Linear(2, 2), lr=0.1)])
 
 
 def test_one_group_alone_and_a_set():

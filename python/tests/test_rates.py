@@ -168,5 +168,6 @@ def test_a_list_of_hidden_matrices_is_the_model_they_are_from():
 def test_kinds_are_told_by_name():
     for name, kind in {"transformer.h.0.attn.c_attn.weight": "qkv", "h.0.attn.c_proj.weight": "o", "h.0.mlp.c_proj.weight": "proj",
                        "layers.3.self_attn.q_proj.weight": "q", "layers.3.mlp.gate_proj.weight": "fc",
-                       "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other"}.items():
+                       "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other", "blocks.0.attn.proj.weight": "o",
+                       "blocks.0.mlp.proj.weight": "proj", "attn1.to_q.weight": "q", "attn1.to_out.0.weight": "o", "attn.out.weight": "o"}.items():
         assert Matrix(name, 2, 2).kind == kind, name
