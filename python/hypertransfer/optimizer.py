@@ -14,11 +14,9 @@ validation, averaging and saving need nothing special.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
-import warnings
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import torch
 from torch import Tensor
@@ -116,12 +114,6 @@ class HyperTransfer(torch.optim.Optimizer):
         if p not in self._names:
             return f"parameter {next(i for i, q in enumerate(q for g in self.param_groups for q in g['params']) if q is p)}"
         return self._names[p]
-
-    @contextlib.contextmanager
-    def evaluation(self) -> Iterator[None]:
-        """Does nothing any more: the parameters always hold what the network must be evaluated at."""
-        warnings.warn("`with optimizer.evaluation():` is no longer needed; remove it", DeprecationWarning, stacklevel=3)
-        yield
 
     @torch.no_grad()
     def carrier(self, p: Tensor) -> Tensor:
