@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import torch
@@ -96,9 +97,16 @@ class HyperTransfer(torch.optim.Optimizer):
         made["params"], names = named(
             [params] if isinstance(params, (Tensor, torch.nn.Module)) else params, self._names.values())
         known = {**self._names, **names}
-        count = sum(len(group["params"]) for group in self.param_groups)
-        for i, p in enumerate(made["params"]):
-            check(known.get(p, f"parameter {count + i}"), p, made)
+        have = {id(p) for group in self.param_groups for p in group["params"]}
+        if not made["params"]:
+            warnings.warn(f"a group of {settings._called(made['direction'])} has no parameters, so it trains nothing: leave it out, or"
+                          " look whether its generator was read before", stacklevel=2)
+        for i, p in enumerate(made["params"], len(have)):
+            name = known.get(p, f"parameter {i}")
+            if id(p) in have:  # torch moves one twice that is twice in a group
+                raise Refusal(f"{name} of shape {tuple(p.shape)} is given twice; give it once, also where modules share it")
+            have.add(id(p))
+            check(name, p, made)
         own = set(made)
         super().add_param_group(made)
         for name in ("momentum", "betas"):  # schedulers look in `defaults` for what they may cycle: all groups must have it

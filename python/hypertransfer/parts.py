@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, Iterable, List, Tuple
 
+import torch
 from torch import Tensor
 
 from . import shards
@@ -48,12 +49,7 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
             names[item[1]] = next(name for name in itertools.chain([item[0]], numbered) if name not in others)
             others.add(names[item[1]])
     made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
-    seen = set()
     for p in made:
-        if id(p) in seen:  # torch warns, and moves it twice
-            raise Refusal(f"{names.get(p, f'a parameter of shape {tuple(p.shape)}')} is in its group twice; give it once, also where"
-                          " modules share it")
-        seen.add(id(p))
         if not isinstance(p, Tensor):
             raise Refusal(f"{type(p).__name__} is no parameter; give parameters, model.named_parameters(), or groups such as"
                           " muonh(hidden, lr=0.01)")
@@ -71,6 +67,9 @@ def check(name: str, p: Tensor, group: Dict[str, Any]) -> None:
         fix = ("leave it out" if not p.numel() else "give it to adamw" if p.ndim < 2
                else "flatten=True makes it a matrix (a convolution), view='stack' several (experts)")
         raise Refusal(f"{name} has the shape {shape}, and {direction} needs matrices: {fix}")
+    high = group["master_dtype"]
+    if high is not None and torch.promote_types(high, p.dtype) != high:
+        raise Refusal(f"{name} is {p.dtype}, and master_dtype {high} has fewer digits; leave it out, or give torch.float64")
     if shards.sharded(p) and not view.plain:
         raise Refusal(f"{name} is sharded, and view {group['view']!r} needs all of it in one place; use view='whole', or do"
                       " not shard it")

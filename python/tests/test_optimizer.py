@@ -222,9 +222,24 @@ def test_what_is_no_state_is_named(what, says):
 
 def test_a_parameter_that_is_given_twice_is_refused():
     w = nn.Parameter(torch.ones(3, 4))
-    for params, name in (([w, w], r"a parameter of shape \(3, 4\)"), ([("tok", w), ("head", w)], "head|tok")):
-        with pytest.raises(ht.Refusal, match=f"({name}).* is in its group twice; give it once"):
+    for params, name in (([w, w], "parameter 1"), ([("tok", w), ("head", w)], "head"), ([ht.muon([w], 0.1), ht.adamw([("w", w)], 0.1)], "w")):
+        with pytest.raises(ht.Refusal, match=rf"{name} of shape \(3, 4\) is given twice; give it once"):
             ht.HyperTransfer(params, lr=0.1)
+
+
+def test_a_group_without_parameters_is_told():
+    generator = (p for p in [nn.Parameter(torch.ones(3, 4))])
+    ht.HyperTransfer(generator, lr=0.1)
+    with pytest.warns(UserWarning, match="a group of muon has no parameters, so it trains nothing: leave it out, or look whether"):
+        ht.HyperTransfer([ht.muon(generator, lr=0.1), ht.adamw([nn.Parameter(torch.ones(3))], lr=0.1)])
+
+
+@pytest.mark.parametrize("dtype, master", [(torch.float32, torch.bfloat16), (torch.float64, torch.float32), (torch.bfloat16, torch.float16)])
+def test_masters_with_fewer_digits_than_their_parameters_are_refused(dtype, master):
+    with pytest.raises(ht.Refusal, match=f"w is {dtype}, and master_dtype {master} has fewer digits; leave it out, or give torch.float64"):
+        ht.HyperTransfer([("w", nn.Parameter(torch.ones(3, 4, dtype=dtype)))], lr=0.1, master_dtype=master)
+    with pytest.raises(ht.Refusal, match="parameter 0 of its group is .* has fewer digits"):
+        ht.wrap(torch.optim.SGD([nn.Parameter(torch.ones(3, 4, dtype=dtype))], lr=0.1), master_dtype=master)
 
 
 @pytest.mark.parametrize("named", [True, False])
