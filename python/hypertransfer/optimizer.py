@@ -197,7 +197,9 @@ class HyperTransfer(torch.optim.Optimizer):
         master, own = self.state[p]["master"], shards.own(p.detach())
         for k, s in enumerate(self._states(p)):
             scale, m, w = rule.evaluation_scale(s), view.place(master, k), view.place(own, k)
-            m.copy_(torch.where(tensors.shown(m, scale, w.dtype) == w, m, w.to(m.dtype) / scale))
+            same = tensors.shown(m, scale, w.dtype) == w
+            if w.is_cuda or not same.all():  # a card is not waited for
+                m.copy_(torch.where(same, m, w.to(m.dtype) / scale))
         return master
 
     def _open(self, parts: List[Part]) -> None:

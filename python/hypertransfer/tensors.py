@@ -29,10 +29,10 @@ def inner(u: Tensor, w: Tensor) -> Tensor:
 def shown(master: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
     """What a parameter shows of its master. Float64 is rounded to 44 bits first: where lr and decay are short decimals, some
     numbers lie in the middle of two float32, and the last bit of another way to compute them must not choose between these."""
-    x = master * scale
+    x = master if scale == 1 else master * scale
     if x.dtype == torch.float64 != dtype:
         high = x * 513.0
-        x = high - (high - x)
+        x = (x - high).add_(high)
     return x.to(dtype)
 
 
