@@ -10,7 +10,7 @@ from torch import nn
 _HEAD = re.compile(r"(.*[^a-z])?(lm_?|un)?(head|embed_out|output)(\.weight)?", re.I)
 _IN_BLOCK = re.compile(r"(.*\.)?\d+\.(?!weight$)[a-z_].*", re.I)  # layers.3.mlp.down.weight
 _OUTPUT = re.compile(r"(.*\.)?\d+\.(.*\.)?output(\.weight)?", re.I)  # a projection: layers.3.attn.output.weight
-_EMBEDDING = re.compile(r"embed|\b(wte|wpe|tok_emb|pos_emb)\b", re.I)
+_NO_MATRIX = re.compile(r"embed|\b(wte|wpe|tok_emb|pos_emb)\b|bias[^.]*$", re.I)  # also a table of biases, or those of experts
 
 Named = List[Tuple[str, nn.Parameter]]
 
@@ -38,14 +38,14 @@ def adamh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
 def split(model: nn.Module) -> Tuple[Named, Named]:
     """(hidden, rest), each a list of (name, parameter): the hidden matrices for Muon, all else for AdamW.
 
-    Hidden are the trained matrices, of more than one row and column, except embeddings (by module or name), the head (by
-    name, or else the last matrix, unless another block has the same) and what shares its weight with either. Convolutions
-    and stacks of experts have more dimensions and are in the rest: give them a group of their own, with view="flat" or
-    view="stack". Check the result by its names where your model is unusual.
+    Hidden are the trained matrices, of more than one row and column, except embeddings (by module or name), tables of
+    biases (by name), the head (by name, or else the last matrix, unless another block has the same) and what shares its
+    weight with either. Convolutions and stacks of experts have more dimensions and are in the rest: give them a group of
+    their own, with view="flat" or view="stack". Check the result by its names where your model is unusual.
     """
     every = list(model.named_parameters())
     tables = {id(p) for m in model.modules() if isinstance(m, (nn.Embedding, nn.EmbeddingBag)) for p in m.parameters(False)}
-    matrices = [(n, p) for n, p in every if p.ndim == 2 and id(p) not in tables and not _EMBEDDING.search(n)]
+    matrices = [(n, p) for n, p in every if p.ndim == 2 and id(p) not in tables and not _NO_MATRIX.search(n)]
     tied = any(isinstance(m, nn.Linear) and id(m.weight) in tables for m in model.modules())
     heads = {id(p) for name, p in matrices if _HEAD.fullmatch(name) and not _OUTPUT.fullmatch(name)}
     if not heads and not tied and matrices and sum(p.ndim > 1 for _, p in every) > 1:

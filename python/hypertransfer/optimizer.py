@@ -14,17 +14,16 @@ validation, averaging and saving need nothing special.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import math
 import warnings
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import torch
 from torch import Tensor
 
 from . import settings, shards, tensors
-from .algebra import Diverged, Reading, Refusal, State, Step, Transfer
+from .algebra import REPRESENTATIVE, Base, Diverged, Reading, Refusal, State, Step, Transfer
 from .directions import DIRECTIONS, Item
 from .parts import Part, check, named
 from .views import View, part_name
@@ -95,11 +94,19 @@ class HyperTransfer(torch.optim.Optimizer):
             raise Refusal(f"a group is {type(param_group).__name__}; it must be a dict with params, lr and other options")
         made = settings.settled(param_group, self._given)
         params = made["params"]
-        made["params"], names = named([params] if isinstance(params, Tensor) else params, self._names.values())
+        made["params"], names = named(
+            [params] if isinstance(params, (Tensor, torch.nn.Module)) else params, self._names.values())
         known = {**self._names, **names}
-        count = sum(len(group["params"]) for group in self.param_groups)
-        for i, p in enumerate(made["params"]):
-            check(known.get(p, f"parameter {count + i}"), p, made)
+        have = {id(p) for group in self.param_groups for p in group["params"]}
+        if not made["params"]:
+            warnings.warn(f"a group of {settings._called(made['direction'])} has no parameters, so it trains nothing: leave it out, or"
+                          " look whether its generator was read before", stacklevel=2)
+        for i, p in enumerate(made["params"], len(have)):
+            name = known.get(p, f"parameter {i}")
+            if id(p) in have:  # torch moves one twice that is twice in a group
+                raise Refusal(f"{name} of shape {tuple(p.shape)} is given twice; give it once, also where modules share it")
+            have.add(id(p))
+            check(name, p, made)
         own = set(made)
         super().add_param_group(made)
         for name in ("momentum", "betas"):  # schedulers look in `defaults` for what they may cycle: all groups must have it
@@ -115,12 +122,6 @@ class HyperTransfer(torch.optim.Optimizer):
         if p not in self._names:
             return f"parameter {next(i for i, q in enumerate(q for g in self.param_groups for q in g['params']) if q is p)}"
         return self._names[p]
-
-    @contextlib.contextmanager
-    def evaluation(self) -> Iterator[None]:
-        """Does nothing any more: the parameters always hold what the network must be evaluated at."""
-        warnings.warn("`with optimizer.evaluation():` is no longer needed; remove it", DeprecationWarning, stacklevel=3)
-        yield
 
     @torch.no_grad()
     def carrier(self, p: Tensor) -> Tensor:
@@ -183,13 +184,23 @@ class HyperTransfer(torch.optim.Optimizer):
                                   " gradients can be used: set sparse=False on its embedding, or leave it to another"
                                   " optimizer")
                 g = shards.whole(p.grad) if whole else shards.own(p.grad)
-                w = self.state[p]["master"] if "master" in self.state[p] else shards.own(p.detach())
+                w = self._master(p, view, rule) if "master" in self.state[p] else shards.own(p.detach())
                 count = view.parts(name, tuple(p.shape))
                 for k in range(count):
                     part = Part(part_name(name, k, count), p, k, view, group, rule, whole)
                     part.g, part.w = view.take(g, k), view.place(w, k)
                     parts.append(part)
         return parts
+
+    def _master(self, p: Tensor, view: View, rule: Transfer) -> Tensor:
+        """The master, with what was changed of the parameter since the last step: weights that were loaded, clamped, averaged."""
+        master, own = self.state[p]["master"], shards.own(p.detach())
+        for k, s in enumerate(self._states(p)):
+            scale, m, w = rule.evaluation_scale(s), view.place(master, k), view.place(own, k)
+            same = tensors.shown(m, scale, w.dtype) == w
+            if w.is_cuda or not same.all():  # a card is not waited for
+                m.copy_(torch.where(same, m, w.to(m.dtype) / scale))
+        return master
 
     def _open(self, parts: List[Part]) -> None:
         """Everything that can refuse the step, before anything remembers it: one wait for the device."""
@@ -210,6 +221,10 @@ class HyperTransfer(torch.optim.Optimizer):
                 part.state = State.start(part.norm)
             if "master" not in self.state[part.p]:
                 part.stand = part.named(part.rule.evaluation_scale, part.state)
+            if states and part.rule.gradient == REPRESENTATIVE and isinstance(part.rule.target, Base) and part.state.norm > 0:
+                # the parameter is the target's matrix: weights that were loaded since the last step have their own norm
+                ratio = part.norm / part.stand / part.state.norm
+                part.state = part.state._replace(target_norm=part.state.target_norm * ratio)
             part.scale = part.named(part.rule.gradient_scale, part.state)
             part.named(part.rule.check, part.state, float(part.group["lr"]))
             if not 0 < part.norm < math.inf:  # a step that moves nothing refuses what every step would be refused for
@@ -288,7 +303,8 @@ class HyperTransfer(torch.optim.Optimizer):
                      [end * step.push for step, end in zip(taken, ends)])
         for part, scale in zip(parts, scales):
             if part.group["master_dtype"] is not None:
-                part.view.place(shards.own(part.p.detach()), part.k).copy_(part.w * scale)
+                p = part.view.place(shards.own(part.p.detach()), part.k)
+                p.copy_(tensors.shown(part.w, scale, p.dtype))
         for part, step, reading in zip(parts, taken, readings):
             self.taken[part.name], self.readings[part.name] = step, reading
             state = self.state[part.p]
@@ -315,6 +331,9 @@ class HyperTransfer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Continues from a saved state; the options of settings.FIXED must be those it was saved with."""
         groups = self.param_groups
+        if not isinstance(state_dict, dict) or "param_groups" not in state_dict:
+            has = f"dict with {', '.join(map(str, state_dict))}" if isinstance(state_dict, dict) else type(state_dict).__name__
+            raise Refusal(f"a {has} is no state of an optimizer; give what optimizer.state_dict() returned")
         everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
@@ -330,7 +349,7 @@ class HyperTransfer(torch.optim.Optimizer):
                 if mine and mine != name and mine in everyone:
                     raise Refusal(f"parameter {k} of group {i} was saved as {name} and is {mine}; give the parameters in the order in"
                                   " which they were saved")
-                _fits(f"parameter {k} of group {i}", p, state_dict["state"].get(number, {}))
+                _fits(f"parameter {k} of group {i}", p, View.parse(own["view"]), state_dict["state"].get(number, {}))
         functions = [group.get("direction") for group in groups]
         super().load_state_dict({**state_dict, "param_groups": [
             {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})
@@ -343,10 +362,13 @@ class HyperTransfer(torch.optim.Optimizer):
                 self.state[p][name] = _copied(value, p.device)
 
 
-def _fits(place: str, p: Tensor, state: Dict[str, Any]) -> None:
+def _fits(place: str, p: Tensor, view: View, state: Dict[str, Any]) -> None:
     """Refuses the state of a parameter of another shape."""
-    for kept in ("master", "momentum_buffer", "exp_avg"):
-        if kept in state and state[kept].numel() != p.numel() and not shards.sharded(p):
+    shape = tuple(p.shape)
+    parts = view.parts(place, shape)
+    memory = view.shape(shape) if parts == 1 else (parts, *view.shape(shape))
+    for kept, fits in dict(master=shape, momentum_buffer=memory, exp_avg=memory).items():
+        if kept in state and tuple(state[kept].shape) != fits and not shards.sharded(p):
             raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape {tuple(state[kept].shape)};"
                           " give the parameters in the order in which they were saved")
 

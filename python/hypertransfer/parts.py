@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Dict, Iterable, List, Tuple
 
+import torch
 from torch import Tensor
 
 from . import shards
@@ -66,6 +67,9 @@ def check(name: str, p: Tensor, group: Dict[str, Any]) -> None:
         fix = ("leave it out" if not p.numel() else "give it to adamw" if p.ndim < 2
                else "flatten=True makes it a matrix (a convolution), view='stack' several (experts)")
         raise Refusal(f"{name} has the shape {shape}, and {direction} needs matrices: {fix}")
+    high = group["master_dtype"]
+    if high is not None and torch.promote_types(high, p.dtype) != high:
+        raise Refusal(f"{name} is {p.dtype}, and master_dtype {high} has fewer digits; leave it out, or give torch.float64")
     if shards.sharded(p) and not view.plain:
         raise Refusal(f"{name} is sharded, and view {group['view']!r} needs all of it in one place; use view='whole', or do"
                       " not shard it")

@@ -29,8 +29,8 @@ OPTIMIZERS: Dict[str, Tuple[str, bool]] = {  # direction, whether on a Hyperball
     "muon": ("muon", False), "muonh": ("muon", True), "adamw": ("adam", False), "adamh": ("adam", True)}
 
 _KINDS = [(kind, re.compile(pattern, re.I)) for kind, pattern in (
-    ("qkv", r"qkv|c_attn|in_proj|query_key_value"), ("q", r"\b(q|wq|q_proj|query)\b"), ("k", r"\b(k|wk|k_proj|key)\b"),
-    ("v", r"\b(v|wv|v_proj|value)\b"), ("o", r"\b(o|wo|o_proj|out_proj)\b|attn.*\bc_proj|attention.*dense"),
+    ("qkv", r"qkv|c_attn|in_proj|query_key_value"), ("q", r"\b(q|wq|to_q|q_proj|query)\b"), ("k", r"\b(k|wk|to_k|k_proj|key)\b"),
+    ("v", r"\b(v|wv|to_v|v_proj|value)\b"), ("o", r"\b(o|wo|to_out|o_proj|out_proj)\b|attn.*\b(c_proj|proj|out)\b|attention.*dense"),
     ("fc", r"\b(fc|fc1|c_fc|up|up_proj|gate|gate_proj|w1|w3|dense_h_to_4h|linear1)\b"),
     ("proj", r"\b(proj|fc2|c_proj|down|down_proj|w2|dense_4h_to_h|linear2)\b"))]
 # |u| at the first step at width 128, as a part of what it becomes; of kinds that were not measured, the mean
@@ -110,8 +110,8 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
           to_steps: Optional[int] = None, to_batch: Optional[int] = None) -> Rates:
     """The rate of another optimizer, weight decay, shape factor, schedule, width or length that does the same.
 
-    `model`: a module, whose hidden matrices (`split`) are read with their norms, or names with shapes, (name, rows, cols)
-    or (name, rows, cols, norm). `optimizer` and `to` are muon, muonh, adamw or adamh. `scale_invariant`: whether a norm
+    `model`: a module, whose hidden matrices (`split`) are read with their norms, a list of them, (name, parameter), or names
+    with shapes, (name, rows, cols) or (name, rows, cols, norm). `optimizer` and `to` are muon, muonh, adamw or adamh. `scale_invariant`: whether a norm
     follows every matrix. `to_batch` with `batch` keeps the number of tokens, so it changes the number of steps; another
     number of steps scales rate and decay by sqrt(steps / to_steps), the horizon law.
     """
@@ -190,25 +190,20 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
 
 
 def _matrices(model: Union[nn.Module, Iterable[Any]]) -> List[Matrix]:
-    if isinstance(model, nn.Module):
-        made = [Matrix(name, *p.shape, torch.linalg.vector_norm(p.detach(), dtype=torch.float64).item())
-                for name, p in split(model)[0]]
-        for m in made:
-            if m.norm == 0:
-                raise Refusal(f"{m.name} is zero, so it has no first effective rate; initialise it, or give names with shapes")
-            if not math.isfinite(m.norm):
-                raise Refusal(f"{m.name} has the norm {m.norm}; load weights that are finite")
-    else:
-        made = []
-        for item in model:
-            if not isinstance(item, (tuple, list)) or len(item) not in (3, 4):
-                raise Refusal(f"{type(item).__name__} is not a name with a shape; give the module itself, or items such as"
-                              " ('blocks.0.fc', 512, 128)")
-            made.append(Matrix(str(item[0]), *item[1:]))
-            for side in (made[-1].rows, made[-1].cols):
-                whole(f"a side of {item[0]}", int(side) if isinstance(side, numbers.Integral) else side, 1)
-            if made[-1].norm is not None and not 0 < made[-1].norm < math.inf:
-                raise Refusal(f"{item[0]} has the norm {made[-1].norm}; it must be above zero, or None for that of a usual start")
+    made = []
+    for item in split(model)[0] if isinstance(model, nn.Module) else model:
+        if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], torch.Tensor) and item[1].ndim == 2:
+            item = (item[0], *item[1].shape, torch.linalg.vector_norm(item[1].detach(), dtype=torch.float64).item())
+        if not isinstance(item, (tuple, list)) or len(item) not in (3, 4):
+            raise Refusal(f"{type(item).__name__} is not a name with a shape; give the module itself, what `split` returned as hidden,"
+                          " or items such as ('blocks.0.fc', 512, 128)")
+        made.append(Matrix(str(item[0]), *item[1:]))
+        for side in (made[-1].rows, made[-1].cols):
+            whole(f"a side of {item[0]}", int(side) if isinstance(side, numbers.Integral) else side, 1)
+        norm = made[-1].norm
+        if norm is not None and not 0 < norm < math.inf:
+            raise Refusal(f"{item[0]} has the norm {norm}; it must be above zero and finite: initialise it, leave it out of the list"
+                          " of hidden matrices and give that list, or give names with shapes")
     if not made:
         raise Refusal("there is no hidden matrix; give names with shapes, such as ('blocks.0.fc', 512, 128)")
     return made

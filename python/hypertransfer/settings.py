@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Dict, Optional
 
 import torch
@@ -16,20 +15,15 @@ COMMON: Dict[str, Any] = dict(
     lr=None, weight_decay=None, target_weight_decay=None, mode="base", gradient=None, direction="muon", view="whole",
     zero_radius=0.0, maximize=False, master_dtype=None)
 BOOKKEEPING = {"params", "param_names", "initial_lr"}  # torch's own
-OLD = {"decay": "weight_decay", "target_decay": "target_weight_decay"}
 OF_TORCH = {"foreach", "fused", "capturable", "differentiable", "amsgrad"}
 FIXED = ("mode", "gradient", "direction", "view", "master_dtype")  # what the state of a parameter is made for
 OPTIONS = {name for d in DIRECTIONS.values() for name in d.options}
 
 
 def known(given: Dict[str, Any]) -> Dict[str, Any]:
-    """Refuses an unknown option by the nearest known one; old names and `flatten` become what they mean."""
+    """Refuses an unknown option by the nearest known one; `flatten` becomes what it means."""
     made: Dict[str, Any] = {}
     for name, value in given.items():
-        if name in OLD:
-            warnings.warn(f"{name} is now {OLD[name]}, as in torch; the old name goes with the next version",
-                          DeprecationWarning, stacklevel=4)
-            name = OLD[name]
         if name == "flatten":
             if not isinstance(value, bool):
                 raise Refusal(f"flatten is {value!r}; it must be True or False")

@@ -26,6 +26,16 @@ def inner(u: Tensor, w: Tensor) -> Tensor:
     return product.sum(dtype=torch.float64)
 
 
+def shown(master: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
+    """What a parameter shows of its master. Float64 is rounded to 44 bits first: where lr and decay are short decimals, some
+    numbers lie in the middle of two float32, and the last bit of another way to compute them must not choose between these."""
+    x = master if scale == 1 else master * scale
+    if x.dtype == torch.float64 != dtype:
+        high = x * 513.0
+        x = (x - high).add_(high)
+    return x.to(dtype)
+
+
 def table(columns: List[List[Tensor]]) -> Tensor:
     """Numbers on any devices as one tensor (rows, columns)."""
     flat = [x for column in columns for x in column]

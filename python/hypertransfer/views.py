@@ -54,8 +54,8 @@ class View(NamedTuple):
         fits = len(shape) == 2 + first if self.form != "flat" else len(shape) >= 2
         if not fits or shape[first] % self.down or self.form != "flat" and shape[first + 1] % self.across:
             form = "blocks" if self.form == "whole" else self.form
-            raise Refusal(f"{name} has the shape {tuple(shape)}, which the view {form}:{self.down}x{self.across} does not divide;"
-                          " choose a view whose parts have one shape")
+            fix = "choose a view whose parts have one shape" if len(shape) > 1 else "give it to adamw, without a view"
+            raise Refusal(f"{name} has the shape {tuple(shape)}, which the view {form}:{self.down}x{self.across} does not divide; {fix}")
         return (shape[0] if first else 1) * self.down * self.across
 
     def shape(self, shape: Tuple[int, ...]) -> Tuple[int, ...]:

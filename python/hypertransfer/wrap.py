@@ -22,6 +22,7 @@ from torch import Tensor
 from . import settings, shards, tensors
 from .algebra import Refusal, Transfer, transfer
 from .optimizer import HyperTransfer, Part
+from .parts import check
 
 # weight decay is part of their gradient: it belongs to the direction and is no decay of a space
 _COUPLED = {"SGD", "Adam", "Adagrad", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
@@ -69,6 +70,8 @@ class Wrapped(HyperTransfer):
             param_group = self.inner.param_groups[-1]
         checked = {"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours}
         made = settings.settled(checked, {})
+        for i, p in enumerate(param_group["params"]):
+            check(f"parameter {i} of its group", p, made)
         names = ("mode", "gradient", "target_weight_decay", "view", "zero_radius", "master_dtype")
         param_group.update({name: made[name] for name in names})
         torch.optim.Optimizer.add_param_group(self, param_group)

@@ -1,5 +1,6 @@
 """Every row of NOTATIONS.md: each library's published formula, written out, beside this package."""
 
+import ast
 import math
 import os
 import re
@@ -193,3 +194,23 @@ def test_a_wrapped_muon_of_somebody_else():
             p.grad = randn(6, 4, seed=1 + t)
         wrapped.step(), ours.step()
     assert torch.allclose(a, b, atol=1e-6)
+
+
+def test_the_page_has_both_adamws_defaults_and_with_equal_numbers_they_take_the_same_steps():
+    with open(PAGE) as f:
+        found = re.findall(r"^\| (.*AdamW`|this package's default) \| (\(.*?\)) \| (.*?) \| (.*?) \|$", f.read(), re.M)
+    torchs, ours = [dict(betas=ast.literal_eval(betas), eps=float(eps), weight_decay=float(decay)) for _, betas, eps, decay in found]
+    w = nn.Parameter(torch.randn(5, 7, dtype=torch.float64))
+    made = ht.HyperTransfer([ht.adamw([w], lr=0.1)]).param_groups[0]
+    known = torch.optim.AdamW([w]).defaults
+    for name in torchs:
+        assert made[name] == ours[name] and known[name] == torchs[name], name
+    v = nn.Parameter(w.detach().clone())
+    for numbers in (torchs, ours):
+        a, b = torch.optim.AdamW([w], lr=0.1, **numbers), ht.HyperTransfer([ht.adamw([v], lr=0.1, **numbers)])
+        for _ in range(20):
+            w.grad = torch.randn(5, 7, dtype=torch.float64)
+            v.grad = w.grad.clone()
+            a.step()
+            b.step()
+        assert torch.allclose(w, v, rtol=1e-12, atol=1e-13)

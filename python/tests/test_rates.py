@@ -145,7 +145,7 @@ def test_the_horizon_law():
     (dict(model=[("fc", 64, 16, math.nan)]), "fc has the norm nan"),
     (dict(model=nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)]).apply(
         lambda m: nn.init.constant_(m.weight, math.nan) if isinstance(m, nn.Linear) else None)),
-     "0.weight has the norm nan; load weights that are finite")])
+     "0.weight has the norm nan; it must be above zero and finite")])
 def test_refusals(given, message):
     with pytest.raises(ht.Refusal, match=message.replace("?", r"\?")):
         ht.rates(**{**dict(model=lab(32, 1), lr=0.02, steps=10, to="muonh"), **given})
@@ -155,8 +155,19 @@ def test_refusals(given, message):
         ht.rates([], lr=0.02, steps=10)
 
 
+def test_a_list_of_hidden_matrices_is_the_model_they_are_from():
+    model = nn.ModuleDict(dict(fc=nn.Linear(16, 64), proj=nn.Linear(64, 16), lm_head=nn.Linear(16, 9)))
+    hidden, _ = ht.split(model)
+    given = dict(lr=0.02, steps=50, to="muonh")
+    assert ht.rates(hidden, **given) == ht.rates(model, **given)
+    assert len(ht.rates(hidden[:1], **given).kinds) == 1
+    with pytest.raises(ht.Refusal, match="tuple is not a name with a shape; .* what `split` returned as hidden"):
+        ht.rates([("fc.bias", model["fc"].bias)], **given)
+
+
 def test_kinds_are_told_by_name():
     for name, kind in {"transformer.h.0.attn.c_attn.weight": "qkv", "h.0.attn.c_proj.weight": "o", "h.0.mlp.c_proj.weight": "proj",
                        "layers.3.self_attn.q_proj.weight": "q", "layers.3.mlp.gate_proj.weight": "fc",
-                       "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other"}.items():
+                       "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other", "blocks.0.attn.proj.weight": "o",
+                       "blocks.0.mlp.proj.weight": "proj", "attn1.to_q.weight": "q", "attn1.to_out.0.weight": "o", "attn.out.weight": "o"}.items():
         assert Matrix(name, 2, 2).kind == kind, name
