@@ -92,6 +92,16 @@ public record Origin(
         refuse(differences);
     }
 
+    /** Refuses other settings where no step is left: they would stand for what was trained with these. */
+    void requireSteps(Origin now, int step, int steps) {
+        List<String> differences = differences(now.settings, Set.of());
+        if (step >= steps && !differences.isEmpty()) {
+            throw new Refusal("the run is at step " + step + " of " + steps + ", so no step is left to train with other"
+                    + " settings (" + String.join("; ", differences)
+                    + "); set steps to more as well, or train it anew with another --out");
+        }
+    }
+
     /** Whether the bits can be the same there; the version before noted the vectors only, and those before nothing. */
     boolean sameMachine(Origin other) {
         return machine == null || other.machine.equals(machine) || other.machine.startsWith(machine + ",");
