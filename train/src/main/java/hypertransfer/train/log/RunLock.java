@@ -8,7 +8,9 @@ import hypertransfer.train.file.Hold;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** A run held for writing, by one process at a time. */
@@ -64,6 +66,13 @@ public final class RunLock implements AutoCloseable {
     /** What the run is trained with from here on. */
     public void configuration(Configuration configuration) {
         Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+    }
+
+    /** Notes what is trained otherwise from here on; the configuration only has the last values. */
+    public void changed(String what) {
+        Set<String> all = new LinkedHashSet<>(run.changes()); // the same once more after a kill
+        all.add(what);
+        Atomic.write(run.file(Run.CHANGES), String.join("\n", all) + "\n");
     }
 
     /** Whether a process is writing the run now. */

@@ -159,17 +159,20 @@ public final class Trainer {
 
     /** Puts the session where the run continues: a checkpoint of its own, one of another run, or the start. */
     private void begin(Session session, boolean resume, Set<String> changed) {
+        String changes = "";
         session.engine().decisions(decisions());
         if (resume && !directory.checkpoints().isEmpty()) {
             Checkpoint own = new Checkpoints(directory).newest(watcher::warned, (checkpoint, tensors) -> {
                 if (checkpoint.origin() != null) {
                     checkpoint.origin().require(origin, changed);
-                    checkpoint.origin().requireSteps(origin, checkpoint.step(), c.steps());
                 }
                 return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
             });
             step = own.step();
-            before = own.origin() == null ? null : own.origin().settings().get("steps");
+            if (own.origin() != null) {
+                before = own.origin().settings().get("steps");
+                changes = own.origin().changes(origin, step, c.steps());
+            }
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             String name = c.from().run();
@@ -183,6 +186,9 @@ public final class Trainer {
         accepted = true;
         if (lock != null) {
             record(session);
+            if (!changes.isEmpty()) {
+                lock.changed("step " + step + ": " + changes);
+            }
             if (!changed.isEmpty()) {
                 lock.configuration(c);
             }
