@@ -14,8 +14,13 @@ public final class Rates {
      * @param u the direction's norm |u|
      * @param w the matrix's norm |w|, above zero
      * @return the effective rate, an angular step
+     * @throws Refusal if one of them is out of range
      */
     public static double effective(double eta, double lambda, double u, double w) {
+        if (!(eta >= 0 && eta * lambda < 1 && u >= 0 && w > 0)) {
+            throw new Refusal("no effective rate has eta " + eta + ", lambda " + lambda + ", |u| " + u + " and |w| " + w
+                    + "; eta and |u| must be zero or more, |w| above zero, and eta lambda below 1");
+        }
         return eta * u / ((1 - eta * lambda) * w);
     }
 
@@ -24,11 +29,16 @@ public final class Rates {
      *
      * @param effective the effective rate to have, an angular step
      * @param lambda the weight decay
-     * @param u the direction's norm |u|
-     * @param w the matrix's norm |w|
+     * @param u the direction's norm |u|, above zero
+     * @param w the matrix's norm |w|, above zero
      * @return the nominal rate of a Base optimizer
+     * @throws Refusal if one of them is out of range
      */
     public static double fair(double effective, double lambda, double u, double w) {
+        if (!(effective >= 0 && lambda >= 0 && u > 0 && w > 0)) {
+            throw new Refusal("no rate turns by " + effective + " at lambda " + lambda + ", |u| " + u + " and |w| " + w
+                    + "; the first two must be zero or more, the norms above zero");
+        }
         return effective * w / (u + effective * lambda * w);
     }
 
@@ -42,8 +52,14 @@ public final class Rates {
      * @param lambda2 the weight decay of the matrix that follows
      * @param s2 the norm of the matrix that follows
      * @return the nominal rate of the matrix that follows
+     * @throws Refusal if one of them is out of range
      */
     public static double transferred(double eta1, double lambda1, double s1, double lambda2, double s2) {
+        if (!(eta1 >= 0 && eta1 * lambda1 < 1 && lambda2 >= 0 && s1 > 0 && s2 > 0)) {
+            throw new Refusal(
+                    "eta1 " + eta1 + ", lambda1 " + lambda1 + ", s1 " + s1 + ", lambda2 " + lambda2 + " and s2 " + s2
+                            + " have no rate; norms must be above zero, the others zero or more, and eta1 lambda1 below 1");
+        }
         return eta1 * s2 / ((1 - eta1 * lambda1) * s1 + eta1 * lambda2 * s2);
     }
 
@@ -52,12 +68,13 @@ public final class Rates {
      *
      * @param effective the effective rate of each step, at least one
      * @return the ratio, from 0 to 1; 0 where all rates are 0
-     * @throws Refusal if there is no rate
+     * @throws Refusal if there is no rate, or one that is not a finite number, zero or more
      */
     public static double finalToPeak(double[] effective) {
         if (effective.length == 0) {
             throw new Refusal("a final-to-peak ratio needs at least one rate");
         }
+        Arrays.stream(effective).forEach(rate -> Limits.zeroOrMore("an effective rate", rate));
         double peak = Arrays.stream(effective).max().getAsDouble();
         return peak == 0 ? 0 : effective[effective.length - 1] / peak;
     }

@@ -112,7 +112,7 @@ public sealed interface Schedule {
         }
     }
 
-    private static void require(boolean holds, String name, double value, String expected) {
+    private static void require(boolean holds, String name, Number value, String expected) {
         if (!holds) {
             throw new Refusal("schedule's " + name + " is " + value + "; it must be " + expected);
         }

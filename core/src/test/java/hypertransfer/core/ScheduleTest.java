@@ -103,7 +103,7 @@ class ScheduleTest {
         assertThat(recorded.steps()).isEqualTo(3);
         assertThat(recorded.rate(2)).isEqualTo(0.5);
         refused(() -> recorded.rate(3), "step 3");
-        refused(() -> recorded.resampled(0), "number of steps is 0");
+        refused(() -> recorded.resampled(0), "number of steps is 0;");
     }
 
     @ParameterizedTest
@@ -127,7 +127,7 @@ class ScheduleTest {
             refused(() -> Schedule.linear(1, 24, 0.05, bad), "final ratio is " + bad);
         }
         refused(() -> Schedule.linear(1, 24, 1, 0), "warm-up fraction is 1.0", "less than 1");
-        refused(() -> Schedule.linear(1, 0, 0.05, 0), "number of steps is 0", "one or more");
+        refused(() -> Schedule.linear(1, 0, 0.05, 0), "number of steps is 0; it must be one or more");
     }
 
     @ParameterizedTest

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
@@ -94,6 +95,12 @@ class LaunchTest {
                 + " or train all 6 steps anew with another --out";
         assertThat(ht.fine("train", run, "--set steps=6")).contains(warning);
         assertThat(ht.fine("train", run, "--set steps=6")).as("the same").doesNotContain("fitted");
+        String changed = "was changed at step 3: steps was 3, is 6";
+        assertThat(ht.fine("transfer", run, "--mode hypertransfer")).contains(changed, "the gap will not be zero");
+        assertThat(ht.run("verify", run, "--from 0")).isEqualTo(Exit.CHECK_FAILED);
+        assertThat(ht.out())
+                .contains(changed, "steps before had other settings")
+                .doesNotContain("should be the same");
         assertThat(ht.fine("train", run, "--set log.matrices_every=2")).doesNotContain("fitted");
         Path flat = dir.resolve("flat");
         ht.fine("train", file, "--out", flat, Ht.TINY, "--set matrices.warmup=0 --set matrices.schedule=constant");

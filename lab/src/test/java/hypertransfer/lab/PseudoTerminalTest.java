@@ -63,7 +63,7 @@ class PseudoTerminalTest {
             transfer out/muon-1 --mode hypertransfer | gap to the target: .*angle to the target .*next: ht report
             transfer out/nope --mode hypertransfer | ^ht: out/nope is not a run: .*lists the runs there are$
             train muon.yaml --set rate=1 | ^ht: --set: unknown key 'rate'; the nearest is 'matrices.rate'$
-            train muon.yaml --set data.train=nowhere --out o/n | ^ht: there is no shard nowhere; .*tokenize$
+            train muon.yaml --set data.train=nowhere --out o/n | ^ht: there is no shard nowhere in /.*; name where it is, .*tokenize$
             train muon.yaml --set adamw.rate=9 --set stop_above=6 --out o/d | the run has diverged; .*lower adamw.rate
             nosuch --help | ^ht: unknown command 'nosuch'; .*options$
             export out/muon-1 --out start.safetensors --step 0 | the weights of out/muon-1 at step 0

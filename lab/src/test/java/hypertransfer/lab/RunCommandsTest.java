@@ -128,6 +128,8 @@ class RunCommandsTest {
     @Test
     void aTransferOfATransferFollowsTheSameTarget() {
         Path run = train("run");
+        assertThat(ht.refused("transfer", run, "--mode decay-transfer")) // trained the same run once more
+                .contains("another weight decay than that of " + run, "--decay 0.3");
         ht.fine("transfer", run, "--mode decay-transfer --decay 0.4");
         assertThat(gap("run-decay-transfer", run)).isLessThan(1e-9);
         ht.fine("transfer", dir.resolve("run-decay-transfer"), "--mode hypertransfer");

@@ -5,6 +5,7 @@ import hypertransfer.core.Limits;
 import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
+import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -20,6 +21,8 @@ import java.util.stream.IntStream;
  * @param shape the factor for the matrix's shape
  */
 public record Muon(double momentum, boolean nesterov, Coefficients coefficients, ShapeFactor shape) {
+    /** Squares of numbers below it have lost digits. */
+    private static final double SQUARED = 1e-140;
 
     /** Refuses a momentum out of range. */
     public Muon {
@@ -64,7 +67,9 @@ public record Muon(double momentum, boolean nesterov, Coefficients coefficients,
      * @return what a {@link Weights} moves against
      */
     public Weights.Direction on(int rows, int cols) {
-        return on(rows, cols, new double[Math.multiplyExact(rows, cols)]);
+        int size = Math.clamp((long) rows * cols, 0, Integer.MAX_VALUE);
+        sized(size, rows, cols);
+        return on(rows, cols, new double[size]);
     }
 
     /**
@@ -79,8 +84,12 @@ public record Muon(double momentum, boolean nesterov, Coefficients coefficients,
     public double[] orthogonalized(double[] m, int rows, int cols) {
         sized(m.length, rows, cols);
         double norm = Reading.of(m, m).w();
-        if (norm == 0) {
-            return new double[m.length];
+        if (norm < SQUARED || norm == Double.POSITIVE_INFINITY) { // by its squares, not by its numbers
+            double largest = Arrays.stream(m).map(Math::abs).max().orElseThrow();
+            return largest == 0
+                    ? new double[m.length]
+                    : orthogonalized(
+                            Arrays.stream(m).map(value -> value / largest).toArray(), rows, cols);
         }
         Rows given = Rows.of(m, rows, cols),
                 x = rows > cols ? given.transposed() : given; // the side with smaller products

@@ -6,6 +6,7 @@ import hypertransfer.core.State;
 import hypertransfer.core.Step;
 import hypertransfer.core.Transfer;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * One matrix of a training loop on plain arrays, with everything of a step in its right order. Take the gradient at
@@ -16,6 +17,9 @@ import java.util.Arrays;
  * <p>To save it, save {@link #values}, {@link #state} and the direction's memory. Not for several threads at once.
  */
 public final class Weights {
+    /** How far a saved norm may be from the values', which may have been saved with fewer digits. */
+    private static final double NEAR = 1e-3;
+
     private final double[] values;
     private final Transfer transfer;
     private final Direction direction;
@@ -54,12 +58,18 @@ public final class Weights {
      * @param values what {@link #values} were
      * @param transfer as before
      * @param direction as before, with its memory
+     * @throws Refusal if the values are not of the state's norm
      */
     public Weights(State state, double[] values, Transfer transfer, Direction direction) {
+        double norm = Reading.of(values, values).w();
+        if (!(Math.abs(norm - state.norm()) <= NEAR * norm)) {
+            throw new Refusal(state.matrix() + " at step " + state.step() + ": the state is of a matrix of norm "
+                    + state.norm() + ", and the values have " + norm + "; restore both from the same checkpoint");
+        }
         this.state = state;
         this.values = values;
-        this.transfer = transfer;
-        this.direction = direction;
+        this.transfer = Objects.requireNonNull(transfer, "transfer");
+        this.direction = Objects.requireNonNull(direction, "direction");
     }
 
     /** {@return the matrix itself, the carrier's} */
@@ -89,7 +99,7 @@ public final class Weights {
      * @param gradient of the loss at {@link #evaluated}
      * @param rate the target's scheduled rate at this step
      * @return what was done: rates, norms, angle
-     * @throws Refusal if {@link #evaluated} was not asked since the step before, and as {@link Transfer#step(State, Reading,
+     * @throws Refusal if {@link #evaluated} was not asked since the step before, if the gradient has another length, and as {@link Transfer#step(State, Reading,
      *     double)} does
      */
     public Step step(double[] gradient, double rate) {
@@ -97,6 +107,10 @@ public final class Weights {
             throw new Refusal(
                     state.matrix() + " at step " + state.step()
                             + ": a step without evaluated() before it; take the gradient at what evaluated() returns, then step");
+        }
+        if (gradient.length != values.length) {
+            throw new Refusal(state.matrix() + " at step " + state.step() + ": the gradient has " + gradient.length
+                    + " numbers, and the matrix " + values.length + "; give one for each, row by row");
         }
         double[] u = direction.of(scaled(transfer.gradientScale(state), gradient), state.step());
         Step step = transfer.step(state, Reading.of(values, u), rate);

@@ -8,11 +8,14 @@ import hypertransfer.core.Coefficients;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Reading;
 import hypertransfer.core.ShapeFactor;
+import hypertransfer.core.State;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MuonTest {
     private static double[] drawn(int seed, int count) {
@@ -157,5 +160,32 @@ class MuonTest {
         weights.evaluated();
         weights.step(drawn(8, 6), 0.1);
         refused(() -> weights.step(new double[6], 0.1), "w at step 1: a step without evaluated() before it");
+        weights.evaluated();
+        refused(() -> weights.step(new double[4], 0.1), "w at step 1: the gradient has 4 numbers, and the matrix 6");
+        refused(() -> new Muon().on(-2, 3), "no matrix of -2 x 3"); // was a NegativeArraySizeException
+        refused(() -> new Muon().on(100_000, 100_000), "no matrix of 100000 x 100000"); // was an integer overflow
+    }
+
+    /** The matrix was multiplied by the quotient of the norms, without a word. */
+    @Test
+    void aStateOfAnotherMatrixIsRefused() {
+        State other = State.start("w", 99);
+        refused(
+                () -> new Weights(other, drawn(7, 6), Mode.HYPERBALL.transfer(0), new Muon().on(2, 3)),
+                "w at step 0: the state is of a matrix of norm 99.0, and the values have ",
+                "restore both from the same checkpoint");
+    }
+
+    /** Their squares are infinite or zero: the direction was zero, and the matrix did not move. */
+    @ParameterizedTest
+    @ValueSource(doubles = {1e-300, 1e-160, 1e160, 1e300})
+    void gradientsOfAnySizeHaveADirection(double size) {
+        double[] m = drawn(3, 6),
+                scaled = Arrays.stream(m).map(value -> size * value).toArray();
+        assertThat(new Muon().orthogonalized(scaled, 2, 3))
+                .containsExactly(new Muon().orthogonalized(m, 2, 3), within(1e-12));
+        assertThat(new Muon().orthogonalized(new double[6], 2, 3)).containsOnly(0);
+        scaled[1] = Double.POSITIVE_INFINITY;
+        assertThat(new Muon().orthogonalized(scaled, 2, 3)).contains(Double.NaN);
     }
 }

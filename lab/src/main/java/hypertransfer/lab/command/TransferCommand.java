@@ -118,6 +118,10 @@ public final class TransferCommand implements Callable<Integer> {
             print.println(Ink.YELLOW.on("warning:") + " --set " + String.join(", ", other)
                     + " makes this another run than its target: the gap will not be zero");
         }
+        for (String change : new Run(run).changes()) {
+            print.println(Ink.YELLOW.on("warning:") + " the target was changed at " + change
+                    + ". A transfer has the last values from its first step on: the gap will not be zero");
+        }
         RunStatus target = new Run(run).status();
         if (target.state() != RunStatus.State.FINISHED && target.state() != RunStatus.State.RUNNING) {
             print.println(Ink.YELLOW.on("warning:") + " the target is "
@@ -138,6 +142,10 @@ public final class TransferCommand implements Callable<Integer> {
         if (set.keys().contains("steps")) {
             throw new Refusal("--set steps is not possible here: a run has the steps of its target, and " + run
                     + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");
+        }
+        if (mode == Mode.DECAY_TRANSFER && decay == null && !set.keys().contains("matrices.decay")) {
+            throw new Refusal("mode decay-transfer trains with another weight decay than that of " + run + "; name it,"
+                    + " such as --decay 0.3");
         }
         Transfer followed = target.matrices().transfer();
         boolean ball = followed.target() instanceof Space.Hyperball;

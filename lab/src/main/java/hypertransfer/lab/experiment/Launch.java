@@ -151,9 +151,8 @@ public record Launch(Path directory, Configuration configuration, boolean brief,
         }
         if (changed.isEmpty()) {
             resumable(directory, c);
-            return RunLock.open(directory);
         }
-        return RunLock.change(directory, c);
+        return RunLock.open(directory);
     }
 
     /**

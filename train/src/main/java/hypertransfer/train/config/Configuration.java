@@ -281,8 +281,8 @@ public record Configuration(
         return new Refusal(message.startsWith(group) ? message : group + ": " + message, e);
     }
 
-    private static void zeroOrMore(String key, double value) {
-        if (!(value >= 0)) {
+    private static void zeroOrMore(String key, Number value) {
+        if (!(value.doubleValue() >= 0)) {
             throw new Refusal(key + " is " + value + "; it must be zero or more");
         }
     }

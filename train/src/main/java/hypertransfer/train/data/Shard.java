@@ -54,7 +54,11 @@ public record Shard(Path file, Arena arena, MemorySegment ids, int vocabulary) i
             throw new Refusal(
                     Files.exists(file)
                             ? "cannot read the shard " + file + ": " + Atomic.reason(e)
-                            : "there is no shard " + file + "; write shards with ht data tokenize",
+                            : "there is no shard " + file
+                                    + (file.isAbsolute()
+                                            ? ""
+                                            : " in " + Path.of("").toAbsolutePath())
+                                    + "; name where it is, or write shards with ht data tokenize",
                     e);
         } catch (RuntimeException e) {
             arena.close();

@@ -29,6 +29,7 @@ import java.util.stream.Stream;
 public record Run(Path directory) {
     public static final String CONFIGURATION = "config.yaml";
     public static final String PROVENANCE = "provenance.json";
+    static final String CHANGES = "changes.txt";
     public static final String METRICS = "metrics.jsonl";
     public static final String MATRICES = "matrices.jsonl";
     public static final String STATE = "state.json";
@@ -134,6 +135,12 @@ public record Run(Path directory) {
         return said.state() != State.RUNNING || RunLock.held(directory)
                 ? said
                 : said.with(begun() ? State.KILLED : State.NOT_BEGUN);
+    }
+
+    /** What was changed when the run was resumed, one line for each time: the step, then keys with both values. */
+    public List<String> changes() {
+        Path file = file(CHANGES);
+        return Files.exists(file) ? Atomic.told("read", file, () -> Files.readAllLines(file)) : List.of();
     }
 
     /** Whether a run was begun here. One that was refused before it logged anything was not. */

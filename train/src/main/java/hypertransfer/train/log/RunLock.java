@@ -8,7 +8,9 @@ import hypertransfer.train.file.Hold;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** A run held for writing, by one process at a time. */
@@ -48,25 +50,29 @@ public final class RunLock implements AutoCloseable {
 
     /** A new run; refuses a directory that already holds one. */
     public static RunLock create(Path path, Configuration configuration) {
-        return lock(path).with(configuration, true); // held first, so that no other can start here meanwhile
-    }
-
-    /** A run that is there, with another configuration from here on. */
-    public static RunLock change(Path path, Configuration configuration) {
-        return open(path).with(configuration, false);
-    }
-
-    private RunLock with(Configuration configuration, boolean fresh) {
+        RunLock held = lock(path); // first, so that no other can start here meanwhile
         try {
-            if (fresh && run.begun()) {
-                throw new Refusal(run.directory() + " already holds a run; choose another --out");
+            if (held.run.begun()) {
+                throw new Refusal(path + " already holds a run; choose another --out");
             }
-            Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
-            return this;
+            held.configuration(configuration);
+            return held;
         } catch (RuntimeException e) {
-            close();
+            held.close();
             throw e;
         }
+    }
+
+    /** What the run is trained with from here on. */
+    public void configuration(Configuration configuration) {
+        Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
+    }
+
+    /** Notes what is trained otherwise from here on; the configuration only has the last values. */
+    public void changed(String what) {
+        Set<String> all = new LinkedHashSet<>(run.changes()); // the same once more after a kill
+        all.add(what);
+        Atomic.write(run.file(Run.CHANGES), String.join("\n", all) + "\n");
     }
 
     /** Whether a process is writing the run now. */

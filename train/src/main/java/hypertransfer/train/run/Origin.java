@@ -72,6 +72,10 @@ public record Origin(
      * @param allowed the keys that the user has changed on purpose
      */
     void require(Origin now, Set<String> allowed) {
+        refuse(all(now, allowed));
+    }
+
+    private List<String> all(Origin now, Set<String> allowed) {
         List<String> differences = new ArrayList<>(differences(now.settings, allowed));
         if (!training.equals(now.training) && !allowed.contains("data.train")) {
             differences.add("data.train: " + difference(training, now.training));
@@ -89,7 +93,17 @@ public record Origin(
         if (!rules.equals(now.rules) && !allowed.contains("matrices.gradient")) {
             differences.add("matrices.gradient: the measured rules are others");
         }
-        refuse(differences);
+        return differences;
+    }
+
+    /** What is trained otherwise from here on; refused where no step is left: it would stand for what was trained before. */
+    String changes(Origin now, int step, int steps) {
+        String changes = String.join("; ", all(now, Set.of()));
+        if (step >= steps && !changes.isEmpty()) {
+            throw new Refusal("the run is at step " + step + " of " + steps + ", so no step is left to train with other"
+                    + " settings (" + changes + "); set steps to more as well, or train it anew with another --out");
+        }
+        return changes;
     }
 
     /** Whether the bits can be the same there; the version before noted the vectors only, and those before nothing. */

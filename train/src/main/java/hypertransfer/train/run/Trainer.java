@@ -40,6 +40,7 @@ public final class Trainer {
     private final Map<String, String> provenance;
     private final Watcher watcher;
     private Origin origin;
+    private boolean accepted; // whether the run's files may be changed: until then a resume can still be refused
     private int step;
     private String before; // the number of steps that the checkpoint was trained for; null where none is known
     private double loss = Double.NaN;
@@ -76,6 +77,7 @@ public final class Trainer {
      * @return whether the last step was reached
      */
     public boolean run(boolean resume, Set<String> changed, BooleanSupplier stop) {
+        accepted = !resume;
         try (Feed feed = Feed.open(c);
                 Session session = agreed(feed, resume)) {
             origin = Origin.of(c, session, feed);
@@ -145,6 +147,9 @@ public final class Trainer {
     }
 
     private void fail(Throwable e) {
+        if (!accepted && FailureKind.of(e) == FailureKind.BAD_INPUT) {
+            return; // the command was refused, and the run is as it was
+        }
         try {
             status(State.FAILED, FailureKind.of(e), e.getMessage() == null ? e.toString() : e.getMessage());
         } catch (UncheckedIOException full) {
@@ -154,6 +159,7 @@ public final class Trainer {
 
     /** Puts the session where the run continues: a checkpoint of its own, one of another run, or the start. */
     private void begin(Session session, boolean resume, Set<String> changed) {
+        String changes = "";
         session.engine().decisions(decisions());
         if (resume && !directory.checkpoints().isEmpty()) {
             Checkpoint own = new Checkpoints(directory).newest(watcher::warned, (checkpoint, tensors) -> {
@@ -163,7 +169,10 @@ public final class Trainer {
                 return new Snapshot(session).load(checkpoint, tensors, watcher::warned);
             });
             step = own.step();
-            before = own.origin() == null ? null : own.origin().settings().get("steps");
+            if (own.origin() != null) {
+                before = own.origin().settings().get("steps");
+                changes = own.origin().changes(origin, step, c.steps());
+            }
             validated = own.validation() == null ? -1 : step;
         } else if (c.from().run() != null) {
             String name = c.from().run();
@@ -174,8 +183,15 @@ public final class Trainer {
             session.initialize(c);
         }
         Agreement.compare(ranks, Map.of("the step to continue from", Integer.toString(step)));
+        accepted = true;
         if (lock != null) {
             record(session);
+            if (!changes.isEmpty()) {
+                lock.changed("step " + step + ": " + changes);
+            }
+            if (!changed.isEmpty()) {
+                lock.configuration(c);
+            }
         }
     }
 

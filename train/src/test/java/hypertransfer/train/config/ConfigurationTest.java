@@ -64,8 +64,8 @@ class ConfigurationTest {
             model.accumulation=-1    | model.accumulation is -1; it must be one or more
             model.head=48            | model: width 128 is not a multiple of head size 48
             model.kv_heads=3         | model: width 128 has 4 heads of 32, which 3 key/value heads do not divide; change either
-            model.kv_heads=-1        | model.kv_heads is -1.0; it must be zero or more
-            model.window=-1          | model.window is -1.0; it must be zero or more
+            model.kv_heads=-1        | model.kv_heads is -1; it must be zero or more
+            model.window=-1          | model.window is -1; it must be zero or more
             model.mlp=tanh           | model.mlp is 'tanh'; it must be relu-squared, gelu or swiglu
             model.norm=batch         | model.norm is 'batch'; it must be rms or layer
             model.positions=alibi    | model.positions is 'alibi'; it must be rotary, learned or none
@@ -73,7 +73,7 @@ class ConfigurationTest {
             model.mlp_width=99999999 | model: width 128 x MLP's width 99999999 numbers, but one tensor holds fewer than 2^31
             model.vocab=100          | model.vocab is 100; it must be 256 or more
             checkpoint.keep=0        | checkpoint.keep is 0
-            validation.every=-5      | validation.every is -5.0; it must be zero or more
+            validation.every=-5      | validation.every is -5; it must be zero or more
             matrices.direction=tiger | matrices.direction is 'tiger'; it must be muon, adam, sgd, lion, signum, normuon, adamuon, soap or soap-muon
             clip.norm=-1             | clip.norm is -1.0; it must be a finite number, zero or more
             matrices.init=ones       | matrices.init is 'ones'; it must be normal or zero

@@ -56,6 +56,10 @@ class ShardTest {
     @Test
     void refusesWhatIsNoShard() {
         refused(directory.resolve("none.bin"), 256, "there is no shard", "ht data tokenize");
+        refused(
+                Path.of("none.bin"),
+                256,
+                "there is no shard none.bin in " + Path.of("").toAbsolutePath() + "; name where");
         refused(ShardFile.write(file(), new byte[1023]), 256, "1023 bytes", "1024");
         refused(ShardFile.write(file(), new byte[0]), 256, "0 bytes");
         refused(ShardFile.write(file(), ShardFile.bytes(20240521, 1, 1, 5)), 256, "20240521", "byte 0", "20240520");

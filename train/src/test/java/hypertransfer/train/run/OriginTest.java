@@ -68,6 +68,43 @@ class OriginTest {
         assertThat(resume(elsewhere, Set.of("data.validation"))).isTrue();
     }
 
+    /** The configuration was written before the resume was refused, and the state became failed at step 0. */
+    @Test
+    void aRefusedChangeLeavesTheRunAsItWas() throws IOException {
+        List<String> before =
+                List.of(Files.readString(run.file(Run.CONFIGURATION)), Files.readString(run.file("state.json")));
+        for (String setting : List.of("model.layers=2", "data.train=nowhere.bin", "steps=10")) {
+            Set<String> key = Set.of(setting.replaceFirst("=.*", ""));
+            assertRefused(() -> resume(ConfigurationFile.with(c, setting), key));
+            assertThat(List.of(Files.readString(run.file(Run.CONFIGURATION)), Files.readString(run.file("state.json"))))
+                    .as(setting)
+                    .isEqualTo(before);
+        }
+        assertThat(run.changes()).isEmpty();
+        resume(ConfigurationFile.with(c, "steps=21"), Set.of("steps"));
+        assertThat(run.configuration().steps()).isEqualTo(21);
+        assertThat(run.changes()).as("in the run's files too").containsExactly("step 15: steps was 20, is 21");
+        resume(ConfigurationFile.with(c, "steps=22"), Set.of("steps"));
+        assertThat(run.changes()).hasSize(2).last().isEqualTo("step 21: steps was 21, is 22");
+    }
+
+    /** It became the rate of the whole run, in the configuration and in the last checkpoint, though no step had it. */
+    @Test
+    void aFinishedRunRefusesOtherSettingsWithoutMoreSteps() {
+        tiny.resume("run");
+        Configuration other = ConfigurationFile.with(c, "matrices.rate=0.5");
+        assertRefused(
+                () -> resume(other, Set.of("matrices.rate")),
+                "the run is at step 20 of 20, so no step is left to train with other settings (matrices.rate was ",
+                ", is 0.5)",
+                "set steps to more as well");
+        assertThat(run.configuration()).isEqualTo(c);
+        resume(ConfigurationFile.with(c, "checkpoint.keep=1"), Set.of("checkpoint.keep"));
+        assertThat(run.checkpoints()).as("what is trained stays the same").hasSizeLessThan(3);
+        resume(ConfigurationFile.with(other, "steps=21"), Set.of("matrices.rate", "steps"));
+        assertThat(run.configuration().steps()).isEqualTo(21);
+    }
+
     /** Its path was compared, its contents were not. */
     @Test
     void anotherRecordedScheduleInTheSameFileIsNamed() throws IOException {
