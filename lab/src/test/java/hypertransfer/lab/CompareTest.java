@@ -179,6 +179,8 @@ class CompareTest {
         assertThat(ht.refused("compare", a, a, a)).contains("give only one of them");
         assertThat(ht.refused("compare", a, run("c", 2, 0.2, 3.5, 3.1))).contains("no seed in common");
         assertThat(ht.refused("compare", out.resolve("nowhere"))).contains("there is no directory");
+        Path file = Files.writeString(out.resolve("a.yaml"), "network: M1");
+        assertThat(ht.refused("compare", file)).contains(file + " is no directory; give a run's directory");
         Path unknown = run("e", 1, 0.4, 3, 3).resolve("config.yaml");
         Files.writeString(unknown, "seed: abc");
         assertThat(ht.refused("compare", a, unknown.getParent())).contains(unknown + " has the seed abc");

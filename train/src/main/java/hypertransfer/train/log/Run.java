@@ -80,8 +80,8 @@ public record Run(Path directory) {
     /** The run itself where the place is one, else the runs below it, in the order of their names; a link to one of them is none. */
     public static List<Run> under(Path place, Consumer<String> passedOver) {
         if (!Files.isDirectory(place)) {
-            throw new Refusal(
-                    "there is no directory " + place + "; give a run's directory, or one that has runs inside");
+            throw new Refusal((Files.exists(place) ? place + " is no directory" : "there is no directory " + place)
+                    + "; give a run's directory, or one that has runs inside");
         }
         List<Run> found = new ArrayList<>();
         collect(place, DEPTH, found, passedOver);
