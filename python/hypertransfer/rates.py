@@ -111,9 +111,9 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
     """The rate of another optimizer, weight decay, shape factor, schedule, width or length that does the same.
 
     `model`: a module, whose hidden matrices (`split`) are read with their norms, a list of them, (name, parameter), or names
-    with shapes, (name, rows, cols) or (name, rows, cols, norm). `optimizer` and `to` are muon, muonh, adamw or adamh. `scale_invariant`: whether a norm
-    follows every matrix. `to_batch` with `batch` keeps the number of tokens, so it changes the number of steps; another
-    number of steps scales rate and decay by sqrt(steps / to_steps), the horizon law.
+    with shapes, (name, rows, cols) or (name, rows, cols, norm). `optimizer` and `to` are muon, muonh, adamw or adamh.
+    `scale_invariant`: whether a norm follows every matrix. `to_batch` with `batch` keeps the number of tokens, so it changes
+    the number of steps; another number of steps scales rate and decay by sqrt(steps / to_steps), the horizon law.
     """
     to = to or optimizer
     for name in (optimizer, to):

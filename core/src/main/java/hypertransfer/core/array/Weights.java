@@ -99,8 +99,8 @@ public final class Weights {
      * @param gradient of the loss at {@link #evaluated}
      * @param rate the target's scheduled rate at this step
      * @return what was done: rates, norms, angle
-     * @throws Refusal if {@link #evaluated} was not asked since the step before, if the gradient has another length, and as {@link Transfer#step(State, Reading,
-     *     double)} does
+     * @throws Refusal if {@link #evaluated} was not asked since the step before, if the gradient has another length, and as
+     *     {@link Transfer#step(State, Reading, double)} does
      */
     public Step step(double[] gradient, double rate) {
         if (!evaluated) {

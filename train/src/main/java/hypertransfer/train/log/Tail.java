@@ -182,7 +182,10 @@ public final class Tail {
         }
     }
 
-    /** The last line of a kind, looked for from the end: the rest of the file stays unread. It is for files that are not read otherwise. */
+    /**
+     * The last line of a kind, looked for from the end: the rest of the file stays unread. It is for files that are not
+     * read otherwise.
+     */
     public <L extends Line> Optional<L> last(Class<L> kind) {
         long window = NEAR;
         for (long from, to = size(); to > 0; to = from) {
