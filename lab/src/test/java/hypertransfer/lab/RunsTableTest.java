@@ -55,7 +55,7 @@ class RunsTableTest {
                 .results()
                 .map(found -> found.group(1).replace("out/paper-50m/", ""))
                 .toList();
-        assertThat(commands).hasSize(5);
+        assertThat(commands).hasSize(6);
         for (String runs : commands) {
             compared(said("sh", "-c", "cd " + dir.toAbsolutePath() + " && printf '%s\\n' " + runs)
                     .lines()
