@@ -4,10 +4,12 @@
 # JAVA: a JDK 25's java. JARS: a folder with ht's jars. OUT: a folder for the runs; OUT/queue holds one run per line: NAME SETTING ...
 # The settings behind AT_ONCE are those of all runs. A run that has begun is not begun again; a run that failed or was
 # stopped is continued from its checkpoint when its line is there once more after OUT/NAME.taken was removed. The weights of a
-# finished run are deleted. Ends when OUT/stop exists, after the runs under way.
+# finished run are deleted. Ends when OUT/stop exists, after the runs under way; or LIMIT seconds after its start, if that is set:
+# runs under way then save, and the next start continues them.
 set -uo pipefail
 java=$1 jars=$2 out=$3 at_once=$4
 shift 4
+limit=${LIMIT:-1000000000}
 mkdir -p "$out"
 touch "$out/queue"
 echo 'network: M1' >"$out/empty.yaml"
@@ -24,7 +26,7 @@ next() { # the first line whose run nobody has taken
 }
 
 worker() {
-  while [ ! -e "$out/stop" ]; do
+  while [ ! -e "$out/stop" ] && [ $SECONDS -lt "$limit" ]; do
     read -r -a line < <(next)
     if [ ${#line[@]} = 0 ]; then
       sleep 0.5
@@ -32,10 +34,11 @@ worker() {
     fi
     name=${line[0]} start=$SECONDS set=()
     for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
-    "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
+    timeout $((limit - SECONDS)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
       hypertransfer.lab.Main train "$out/empty.yaml" --out "$out/$name" "${set[@]}" >"$out/$name.log" 2>&1
     status=$?
     [ $status != 0 ] || rm -rf "$out/$name/checkpoints"
+    [ $status != 124 ] || rmdir "$out/$name.taken"
     echo "$name status $status, $((SECONDS - start)) s: $(tail -n 1 "$out/$name.log" | cut -c1-200)" >>"$out/done"
   done
 }
