@@ -324,6 +324,21 @@ class RunCommandsTest {
                 .contains("\"peak\":null");
     }
 
+    /** A lucky seed that only one side has made it the best of its optimizer, and its rates those that were compared. */
+    @Test
+    void ratesAreComparedAtCommonSeeds() throws IOException {
+        String ball = "matrices.mode=hyperball", fast = "matrices.rate=2";
+        Path muon = train("muon", "steps=20"), near = train("near", "steps=20", ball);
+        Path far = train("far", "steps=20", ball, fast), lucky = train("lucky", "steps=20", ball, fast, "seed=7");
+        for (Path run : List.of(far, lucky)) {
+            Path metrics = run.resolve("metrics.jsonl");
+            String loss = "\"validation\":" + (run == far ? 6 : 1);
+            Files.writeString(metrics, Files.readString(metrics).replaceAll("\"validation\":[0-9.]+", loss));
+        }
+        assertThat(ht.fine("compare", muon, near, lucky, far)).doesNotContain("-fold");
+        assertThat(ht.fine("compare", muon, lucky, far)).contains("-fold", "ht fair " + muon + " " + far);
+    }
+
     /** Ended as bugs: an index out of bounds, and an element that is not there. */
     @Test
     void aScheduleOfADamagedRun() throws IOException {
