@@ -227,7 +227,7 @@ record Comparison(
      *
      * @param baseline the name or a directory of the side that is compared with; null for the first
      * @param below a loss, the steps to which are counted; null for none
-     * @param told what could not be read
+     * @param told what could not be read, and which runs had other settings before
      */
     static Comparison of(List<Path> places, String baseline, Double below, Consumer<String> told) {
         List<Run> runs = places.stream()
@@ -235,6 +235,7 @@ record Comparison(
                 .toList();
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
+            run.tellChanges(told);
             Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = seed(run, settings.get("seed"));
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));

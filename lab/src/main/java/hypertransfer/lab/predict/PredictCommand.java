@@ -80,6 +80,7 @@ public final class PredictCommand implements Runnable {
             throw new Refusal("--set changes a configuration, and " + file
                     + " is a run; give its config.yaml instead, or leave --set away");
         }
+        new Run(file).tellChanges(json::warn);
         Configuration c = isRun ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
         List<PredictedKind> kinds = PredictedKind.of(c);
         List<Row> rows = kinds.stream().map(PredictCommand::row).toList();

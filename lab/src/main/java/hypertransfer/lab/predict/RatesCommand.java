@@ -123,6 +123,7 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
+        new Run(file).tellChanges(json::warn);
         Configuration tuned = Experiment.at(file, set.settings);
         ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
