@@ -108,6 +108,9 @@ class RunCommandsTest {
                         .losses())
                 .hasSize(4);
 
+        assertThat(ht.refused("transfer", run, "--mode hypertransfer --out", run)) // "target was null, is "
+                .contains("--out is " + run
+                        + ", the directory of the run to follow; choose another, or leave --out away");
         assertThat(ht.refused("transfer", run, "--mode inverse-hypertransfer"))
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow;"
                         + " use one of hypertransfer, hypertransfer-plus, decay-transfer");
