@@ -92,6 +92,7 @@ class CertifyTest {
                 "clip.norm=1000 | clip.norm=0 | clip.norm is 1000 and 0",
                 "adamw.final_ratio=0 | adamw.final_ratio=0.5 mode=hypertransfer | AdamW's rate is",
                 "network=M1 | model.width=32 | model.width is 16 and 32",
+                "model.batch=2 | model.batch=4 model.accumulation=4 | because model.batch times model.accumulation is 2 and 16",
                 "schedule=constant warmup=0 | schedule=constant warmup=0 steps=9 | steps is 8 and 9",
                 "rate=1e-5 mode=hyperball | rate=1e-5 mode=hyperball final_ratio=1e-7 | the rate of", // which no check
                 // shows
