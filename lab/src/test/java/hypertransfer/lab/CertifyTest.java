@@ -208,7 +208,11 @@ class CertifyTest {
         assertThat(ht.refused("certify", file("a", ""), log)).contains("is a configuration, which has no norms");
         assertThat(ht.refused("certify", log, log)).contains("are both logs; one side must be a run");
         Files.writeString(log, text.toString().replace("blocks.0.attn.q", "layer"));
-        assertThat(ht.refused("certify", muon, log)).contains("has no step of a matrix that", "layer.weight");
+        assertThat(ht.refused("certify", muon, log))
+                .contains(
+                        "has no step of a matrix that",
+                        "its matrices are layer.weight, those of the run blocks.0.attn.q")
+                .endsWith("; name them, and count steps, as the run does");
     }
 
     @Test
