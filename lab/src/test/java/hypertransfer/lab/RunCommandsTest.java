@@ -61,7 +61,7 @@ class RunCommandsTest {
                 .contains(
                         "was started with another configuration (seed was 1234, is 2)",
                         "continue it as it is with: ht train " + run);
-        assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
+        assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("omit --out");
         assertThat(ht.refused("train", file, "--set matrices.rat=1")).contains("the nearest is 'matrices.rate'");
     }
 
@@ -109,8 +109,7 @@ class RunCommandsTest {
                 .hasSize(4);
 
         assertThat(ht.refused("transfer", run, "--mode hypertransfer --out", run)) // "target was null, is "
-                .contains("--out is " + run
-                        + ", the directory of the run to follow; choose another, or leave --out away");
+                .contains("--out is " + run + ", the directory of the run to follow; choose another, or omit --out");
         assertThat(ht.refused("transfer", run, "--mode inverse-hypertransfer"))
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow;"
                         + " use one of hypertransfer, hypertransfer-plus, decay-transfer");

@@ -131,7 +131,7 @@ public final class RatesCommand implements Runnable {
         }
         for (String setting : with) {
             if (setting.matches("matrices\\.(.*\\.)?(rate|final_ratio) *=.*")) {
-                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; leave it away,"
+                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; omit it,"
                         + " or change the tuned run's with --set");
             }
         }
