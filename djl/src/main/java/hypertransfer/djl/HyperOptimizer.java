@@ -241,9 +241,12 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      *
      * @param file what {@link #save(Path)} wrote
      * @throws IOException if it cannot be read
-     * @throws Refusal if it is damaged, of another format version, model or rule; the optimizer is then as before
+     * @throws Refusal if it is not there, damaged, of another format version, model or rule; the optimizer is then as before
      */
     public void load(Path file) throws IOException {
+        if (Files.notExists(file)) {
+            throw new Refusal("there is no file " + file + "; give what save(Path) wrote");
+        }
         try (InputStream in = new BufferedInputStream(Files.newInputStream(file))) {
             load(in);
         }

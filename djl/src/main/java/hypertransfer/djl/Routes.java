@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
 import java.util.stream.Collectors;
 
 /**
@@ -65,10 +66,18 @@ public final class Routes {
      * @param regex a regular expression for names as the routing table shows them
      * @param rule how to train what matches
      * @return the changed routes; asked for a table, they refuse an expression that matches no parameter
+     * @throws Refusal if it is no regular expression
      */
     public Routes choose(String regex, Rule rule) {
         List<Choice> more = new ArrayList<>(choices);
-        more.add(new Choice(Pattern.compile(regex), rule));
+        try {
+            more.add(new Choice(Pattern.compile(regex), rule));
+        } catch (PatternSyntaxException e) {
+            throw new Refusal(
+                    "'" + regex + "' is no regular expression: " + e.getDescription()
+                            + "; put Pattern.quote around a name with signs",
+                    e);
+        }
         return new Routes(block, hidden, rest, List.copyOf(more));
     }
 

@@ -90,6 +90,13 @@ class RoutesTest {
                 "initialise the trainer first");
     }
 
+    @Test
+    void whatIsNoExpressionIsRefused() {
+        refused(
+                () -> new Routes(new TinyBlock(TinyWeights.seeded(1), true), HIDDEN, REST).choose("fc(", REST),
+                "'fc(' is no regular expression: Unclosed group; put Pattern.quote");
+    }
+
     private static Model initialised(Block block, Shape input) {
         Model model = Model.newInstance("routes");
         model.setBlock(block);

@@ -78,6 +78,7 @@ class StateTest {
         Path file = folder.resolve("optimizer.state");
         try (TinyTraining training = training(START, rule(Mode.HYPERTRANSFER))) {
             training.run(0, 1);
+            TinyTraining.refused(() -> training.optimizer.load(file), "there is no file " + file + "; give what");
             training.optimizer.save(file);
             byte[] good = Files.readAllBytes(file);
             for (int cut : List.of(0, 3, 40, good.length / 2, good.length - 1)) {

@@ -27,6 +27,10 @@ class BenchTest {
         double ms = 128 * summary.get("micro_ms").asDouble()
                 + summary.get("optimizer_ms").asDouble();
         assertThat(summary.get("tokens_per_s").asDouble() * ms / 1000).isCloseTo(2048, withinPercentage(0.001));
+        assertThat(ht.fine(
+                        "bench --preset demo --engine cpu --batch 1 --seconds 0.01 --set model.layers=1 --set model.width=16"
+                                + " --set model.head=8 --set model.sequence=16 --set model.accumulation=4"))
+                .contains(" tokens/s with 4 micro-batches per step");
     }
 
     @ParameterizedTest

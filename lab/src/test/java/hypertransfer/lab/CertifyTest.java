@@ -92,6 +92,7 @@ class CertifyTest {
                 "clip.norm=1000 | clip.norm=0 | clip.norm is 1000 and 0",
                 "adamw.final_ratio=0 | adamw.final_ratio=0.5 mode=hypertransfer | AdamW's rate is",
                 "network=M1 | model.width=32 | model.width is 16 and 32",
+                "model.batch=2 | model.batch=4 model.accumulation=4 | because model.batch times model.accumulation is 2 and 16",
                 "schedule=constant warmup=0 | schedule=constant warmup=0 steps=9 | steps is 8 and 9",
                 "rate=1e-5 mode=hyperball | rate=1e-5 mode=hyperball final_ratio=1e-7 | the rate of", // which no check
                 // shows
@@ -207,7 +208,11 @@ class CertifyTest {
         assertThat(ht.refused("certify", file("a", ""), log)).contains("is a configuration, which has no norms");
         assertThat(ht.refused("certify", log, log)).contains("are both logs; one side must be a run");
         Files.writeString(log, text.toString().replace("blocks.0.attn.q", "layer"));
-        assertThat(ht.refused("certify", muon, log)).contains("has no step of a matrix that", "layer.weight");
+        assertThat(ht.refused("certify", muon, log))
+                .contains(
+                        "has no step of a matrix that",
+                        "its matrices are layer.weight, those of the run blocks.0.attn.q")
+                .endsWith("; name them, and count steps, as the run does");
     }
 
     @Test

@@ -102,6 +102,15 @@ class LaunchTest {
                 .contains(changed, "steps before had other settings")
                 .doesNotContain("should be the same");
         assertThat(ht.fine("train", run, "--set log.matrices_every=2")).doesNotContain("fitted");
+        Path twin = Path.of(run + "-hypertransfer");
+        for (Object[] words :
+                new Object[][] {{"compare", run, twin}, {"runs", run}, {"predict", run}, {"rates", run, "--to muonh"}
+                }) {
+            ht.fine(words);
+            assertThat(ht.err()).isEqualTo("warning: " + run + ": settings were changed on the way (changes.txt)\n");
+        }
+        ht.fine("report", run, "--out", dir.resolve("report.html"));
+        assertThat(dir.resolve("report.html")).content().contains("settings were changed on the way (changes.txt)");
         Path flat = dir.resolve("flat");
         ht.fine("train", file, "--out", flat, Ht.TINY, "--set matrices.warmup=0 --set matrices.schedule=constant");
         assertThat(ht.fine("train", flat, "--set steps=6")).as("one rate").doesNotContain("fitted");

@@ -61,7 +61,7 @@ class RunCommandsTest {
                 .contains(
                         "was started with another configuration (seed was 1234, is 2)",
                         "continue it as it is with: ht train " + run);
-        assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("leave --out away");
+        assertThat(ht.refused("train", run, "--out", dir.resolve("other"))).contains("omit --out");
         assertThat(ht.refused("train", file, "--set matrices.rat=1")).contains("the nearest is 'matrices.rate'");
     }
 
@@ -108,6 +108,8 @@ class RunCommandsTest {
                         .losses())
                 .hasSize(4);
 
+        assertThat(ht.refused("transfer", run, "--mode hypertransfer --out", run)) // "target was null, is "
+                .contains("--out is " + run + ", the directory of the run to follow; choose another, or omit --out");
         assertThat(ht.refused("transfer", run, "--mode inverse-hypertransfer"))
                 .contains("has the dynamics of Base(0.1), which mode inverse-hypertransfer does not follow;"
                         + " use one of hypertransfer, hypertransfer-plus, decay-transfer");
@@ -322,6 +324,21 @@ class RunCommandsTest {
         assertThat(ht.fine("compare", whole, part, "--json"))
                 .doesNotContain("NaN")
                 .contains("\"peak\":null");
+    }
+
+    /** A lucky seed that only one side has made it the best of its optimizer, and its rates those that were compared. */
+    @Test
+    void ratesAreComparedAtCommonSeeds() throws IOException {
+        String ball = "matrices.mode=hyperball", fast = "matrices.rate=2";
+        Path muon = train("muon", "steps=20"), near = train("near", "steps=20", ball);
+        Path far = train("far", "steps=20", ball, fast), lucky = train("lucky", "steps=20", ball, fast, "seed=7");
+        for (Path run : List.of(far, lucky)) {
+            Path metrics = run.resolve("metrics.jsonl");
+            String loss = "\"validation\":" + (run == far ? 6 : 1);
+            Files.writeString(metrics, Files.readString(metrics).replaceAll("\"validation\":[0-9.]+", loss));
+        }
+        assertThat(ht.fine("compare", muon, near, lucky, far)).doesNotContain("-fold");
+        assertThat(ht.fine("compare", muon, lucky, far)).contains("-fold", "ht fair " + muon + " " + far);
     }
 
     /** Ended as bugs: an index out of bounds, and an element that is not there. */

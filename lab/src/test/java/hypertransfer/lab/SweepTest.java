@@ -107,6 +107,14 @@ class SweepTest {
                 .contains("has another sweep: steps is ", " in matrices.rate=0.08, and 7 here; choose another --out");
     }
 
+    /** The point of another grid that has the same settings was a second row of the table. */
+    @Test
+    void aPointOfTwoGridsIsOne() {
+        ht.fine("sweep", file, "--grid rate=0.01,0.02 --out", to, Ht.TINY);
+        ht.fine("sweep", file, "--grid direction=muon,lion --out", to, Ht.TINY, "--set matrices.rate=0.02");
+        assertThat(results().findValuesAsString("matrices.direction")).containsExactly("muon", "lion");
+    }
+
     /** Failed with a NumberFormatException after all training, and left no result. */
     @Test
     void wordsAreValuesToo() {

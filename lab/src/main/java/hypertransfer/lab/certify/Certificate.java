@@ -190,8 +190,8 @@ record Certificate(
         });
         if (rows.isEmpty()) {
             throw new Refusal(file + " has no step of a matrix that " + ours.place() + " has logged: its matrices are "
-                    + there.first() + " to " + there.last() + ", those of the run " + names.getFirst() + " to "
-                    + names.getLast());
+                    + there.first() + (there.size() == 1 ? "" : " to " + there.last()) + ", those of the run "
+                    + names.getFirst() + " to " + names.getLast() + "; name them, and count steps, as the run does");
         }
         Map<String, Double> largest = new LinkedHashMap<>();
         Effective.Row first = null;

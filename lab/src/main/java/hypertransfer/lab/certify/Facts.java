@@ -103,9 +103,12 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
         facts.put("model.kv_heads", "" + dims.G());
         facts.put("model.mlp_width", "" + dims.F());
         facts.put("model.window", "" + Math.min(dims.W(), dims.T()));
+        facts.put(
+                "model.batch times model.accumulation",
+                "" + dims.B() * c.model().accumulation());
+        facts.remove("model.accumulation");
         if (!c.data().shuffle()) { // a step then reads the same tokens however they are cut into micro-batches
-            facts.put("model.batch", dims.B() * c.model().accumulation() + " with accumulation");
-            facts.remove("model.accumulation");
+            facts.put("model.batch", "any");
         }
         String place = facts.get("data.train");
         if (!place.equals("demo")) {

@@ -23,7 +23,7 @@ final class Findings {
 
     /** What the small network of a check does not have. */
     private static final String UNSEEN =
-            "steps|data\\.train|model\\.(layers|width|head|vocab|sequence|batch|accumulation"
+            "steps|data\\.train|model\\.(layers|width|head|vocab|sequence|batch( times model\\.accumulation)?"
                     + "|kv_heads|mlp_width|window)";
 
     /** What a difference means, the worst last. */

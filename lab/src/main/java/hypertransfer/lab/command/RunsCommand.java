@@ -82,7 +82,9 @@ public final class RunsCommand implements Runnable {
 
     @Override
     public void run() {
-        List<Row> rows = Run.under(directory, json::warn).stream().map(Row::of).toList();
+        List<Run> runs = Run.under(directory, json::warn);
+        runs.forEach(run -> run.tellChanges(json::warn));
+        List<Row> rows = runs.stream().map(Row::of).toList();
         json.either(rows, out -> table(rows, out));
     }
 

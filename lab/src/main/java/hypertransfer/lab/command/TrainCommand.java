@@ -109,7 +109,7 @@ public final class TrainCommand implements Callable<Integer> {
     private int train(Ranks ranks) {
         boolean directory = Files.isDirectory(file);
         if (directory && out.or(null) != null) {
-            throw new Refusal(file + " is a directory; the run in it is continued there, so leave --out away");
+            throw new Refusal(file + " is a directory; the run in it is continued there, so omit --out");
         }
         Configuration c = Experiment.at(file, set.settings);
         ranks.limit(Duration.ofSeconds(c.ranks().limit()));

@@ -139,6 +139,9 @@ public final class TransferCommand implements Callable<Integer> {
 
     private Configuration configuration(Path to) {
         Configuration target = new Run(run).configuration();
+        if (from(to, run).isEmpty()) {
+            throw new Refusal("--out is " + to + ", the directory of the run to follow; choose another, or omit --out");
+        }
         if (set.keys().contains("steps")) {
             throw new Refusal("--set steps is not possible here: a run has the steps of its target, and " + run
                     + " has " + target.steps() + "; train the target with the steps you want, then transfer that run");

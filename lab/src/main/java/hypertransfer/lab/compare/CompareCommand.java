@@ -33,13 +33,13 @@ import picocli.CommandLine.Parameters;
             "  ht compare out/muon-hypertransfer out/muon --tensors --at 100",
             "",
             "Of more than two runs, those that differ only in their seed are one side, which",
-            "the table has the mean of. The order, and what a search finds, are over the",
-            "seeds that all sides have. Differences are over common seeds; with two or more",
-            "they have a 95 %% interval and p of a paired t-test: how often noise would give",
-            "such a difference. The first side is the baseline; p of several tests is",
-            "corrected by Holm's method. Rates are effective: the angle by which a step",
-            "turns a matrix, mean over matrices. Same time is only meaningful for runs that",
-            "each had the same machine or card to themselves.",
+            "the table has the mean of. The order, what a search finds, and rates that are",
+            "said to differ are over the seeds that all sides have. Differences are over",
+            "common seeds; with two or more they have a 95 %% interval and p of a paired",
+            "t-test: how often noise would give such a difference. The first side is the",
+            "baseline; p of several tests is corrected by Holm's method. Rates are effective:",
+            "the angle by which a step turns a matrix, mean over matrices. Same time is only",
+            "meaningful for runs that each had the same machine or card to themselves.",
             "--below: by 0.004/sqrt(seeds) is the rule of modded-nanogpt's track 3, for a",
             "noise of 0.0013 between seeds at 124M; the interval takes the noise that is",
             "there. A schedule that ends later is not the one that ends at that step.",
@@ -119,7 +119,7 @@ public final class CompareCommand implements Callable<Integer> {
                 .column("same time", "%10.5f", Comparison.Side::sameTime)
                 .print(out, c.sides());
         Map<String, Comparison.Side> best = new HashMap<>(); // of each optimizer
-        for (Comparison.Side side : c.sides()) {
+        for (Comparison.Side side : c.common()) {
             if (side.mean() > 0 && side.finished() && Comparison.oneTask(c.differing())) {
                 best.merge(side.optimizer(), side, (x, y) -> x.validation() <= y.validation() ? x : y);
             }

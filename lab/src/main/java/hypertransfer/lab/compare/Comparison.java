@@ -30,9 +30,14 @@ import java.util.stream.Stream;
  * is what the others are compared with; these are ranked by their validation losses at the seeds that all sides have.
  *
  * @param differing the settings that are not the same everywhere: for each key, a value per side
+ * @param common the sides as they are at the seeds that all have, or at all seeds where there is no such seed
  */
 record Comparison(
-        List<Side> sides, Map<String, List<String>> differing, List<Difference> differences, List<Search> searches) {
+        List<Side> sides,
+        Map<String, List<String>> differing,
+        List<Difference> differences,
+        List<Search> searches,
+        @JsonIgnore List<Side> common) {
     /** What may differ within a side. */
     private static final Set<String> OWN = Set.of("seed", "target", "engine", "from.run");
 
@@ -181,13 +186,16 @@ record Comparison(
             return runs.stream().map(Read::seed).sorted().toList();
         }
 
-        /** The last validation loss, mean over its runs of these seeds; over all of them where none is given. */
-        double validation(Set<Long> seeds) {
-            return runs.stream()
-                    .filter(r -> seeds.isEmpty() || seeds.contains(r.seed))
-                    .mapToDouble(r -> last(r.curves.validations()))
-                    .average()
-                    .orElseThrow();
+        /** Its runs of these seeds; all of them where none is given. */
+        Alike at(Set<Long> seeds) {
+            Alike part = new Alike(settings);
+            part.name = name;
+            runs.stream().filter(r -> seeds.isEmpty() || seeds.contains(r.seed)).forEach(part.runs::add);
+            return part;
+        }
+
+        double validation() {
+            return mean(r -> last(r.curves.validations()));
         }
 
         String optimizer() {
@@ -200,7 +208,7 @@ record Comparison(
                     name,
                     runs.getFirst().run.directory().toString(),
                     seeds(),
-                    validation(Set.of()),
+                    validation(),
                     mean(r -> Collections.min(r.curves.validations().values())),
                     mean(r -> last(r.curves.losses())),
                     mean(r -> r.turning.peak()),
@@ -219,7 +227,7 @@ record Comparison(
      *
      * @param baseline the name or a directory of the side that is compared with; null for the first
      * @param below a loss, the steps to which are counted; null for none
-     * @param told what could not be read
+     * @param told what could not be read, and which runs had other settings before
      */
     static Comparison of(List<Path> places, String baseline, Double below, Consumer<String> told) {
         List<Run> runs = places.stream()
@@ -227,6 +235,7 @@ record Comparison(
                 .toList();
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
+            run.tellChanges(told);
             Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = seed(run, settings.get("seed"));
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
@@ -250,18 +259,20 @@ record Comparison(
         all.forEach(side -> common.retainAll(side.seeds()));
         List<Alike> order = all.stream()
                 .sorted(Comparator.<Alike, Boolean>comparing(side -> side != first)
-                        .thenComparing(side -> side.validation(common)))
+                        .thenComparing(side -> side.at(common).validation()))
                 .toList();
         double tokens = least(all, Spent::tokens), seconds = least(all, Spent::seconds);
         List<Difference> differences = order.stream()
                 .skip(1)
                 .map(side -> difference(first, side, told))
                 .toList();
+        List<Alike> alike = all.stream().map(side -> side.at(common)).toList();
         return new Comparison(
                 order.stream().map(side -> side.summary(tokens, seconds, below)).toList(),
                 differing(order),
                 differences.stream().map(d -> d.corrected(differences)).toList(),
-                oneTask(differing(all)) ? searches(all, common) : List.of());
+                oneTask(differing(all)) ? searches(alike) : List.of(),
+                alike.stream().map(side -> side.summary(tokens, seconds, below)).toList());
     }
 
     /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
@@ -317,13 +328,13 @@ record Comparison(
     }
 
     /** Where optimizers were searched: direction and mode, each with several configurations. */
-    private static List<Search> searches(List<Alike> all, Set<Long> seeds) {
+    private static List<Search> searches(List<Alike> all) {
         Map<String, List<Double>> losses = new LinkedHashMap<>();
         for (Alike side : all) {
             boolean own = side.optimizer().matches(".*, (base|hyperball)"); // others take another run's rates
             if (own && side.settings.get("matrices.recorded").equals("null")) {
                 losses.computeIfAbsent(side.optimizer(), none -> new ArrayList<>())
-                        .add(side.validation(seeds));
+                        .add(side.validation());
             }
         }
         if (losses.size() < 2 || losses.values().stream().allMatch(some -> some.size() == 1)) {

@@ -113,7 +113,7 @@ public final class FairCommand implements Callable<Integer> {
         } catch (Refusal e) {
             throw new Refusal(
                     name + " cannot take the effective rates of " + leader + ": " + e.getMessage()
-                            + "; leave that away, or give --schedule-of " + name,
+                            + "; omit that, or give --schedule-of " + name,
                     e);
         }
     }
@@ -139,7 +139,7 @@ public final class FairCommand implements Callable<Integer> {
             if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
                 throw new Refusal(
                         place + " has groups with a mode of their own (matrices.groups), and all matrices take one"
-                                + " here; leave these modes away");
+                                + " here; omit these modes");
             }
             Configuration one = sides.values().iterator().next();
             if (!c.architecture().equals(one.architecture())

@@ -269,8 +269,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                         ? "one seed: whether a difference is noise cannot be told"
                         : "interval, Holm: of the difference over " + plans.size()
                                 + " seeds, corrected for the table's tests");
-        words.println(
-                "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
+        if (parts.size() > 1) {
+            words.println(
+                    "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
+        }
         String ends = parts.getFirst().rows.stream()
                 .filter(row -> !row.edges.isEmpty())
                 .map(row -> row.run + " (" + String.join(", ", row.edges) + ")")

@@ -90,14 +90,17 @@ public final class Sweep {
         if (Files.isDirectory(directory)) {
             Map<String, String> here =
                     ConfigurationFile.settings(points.firstEntry().getValue().configuration);
-            Run.under(directory, passedOver -> {}).reversed().forEach(run -> include(here, run));
+            Set<Map<String, String>> asked = points.values().stream()
+                    .map(point -> ConfigurationFile.settings(point.configuration))
+                    .collect(Collectors.toSet());
+            Run.under(directory, passedOver -> {}).reversed().forEach(run -> include(here, asked, run));
         }
         PrintWriter words = Width.folded(out);
         refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
     }
 
-    /** Refuses a run of another sweep; one that is done and differs only in the keys of the grid is a point of this. */
-    private void include(Map<String, String> here, Run run) {
+    /** Refuses a run of another sweep; one that is done and differs only in the keys of the grid is another point of this. */
+    private void include(Map<String, String> here, Set<Map<String, String>> asked, Run run) {
         Map<String, String> there = run.settings();
         for (String key : COMMON) {
             if (!grid.containsKey(key) && !here.get(key).equals(there.get(key))) {
@@ -106,9 +109,10 @@ public final class Sweep {
             }
         }
         there.put("engine", here.get("engine"));
+        boolean known = asked.contains(there);
         Map<String, String> values = new LinkedHashMap<>();
         grid.keySet().forEach(key -> values.put(key, there.put(key, here.get(key))));
-        if (over(run.directory()) && there.equals(here) && !points.containsKey(run.directory())) {
+        if (!known && there.equals(here) && over(run.directory()) && !points.containsKey(run.directory())) {
             points.putFirst(run.directory(), new Point(values, run.configuration()));
         }
     }

@@ -78,8 +78,9 @@ public final class PredictCommand implements Runnable {
         boolean isRun = Files.isDirectory(file);
         if (isRun && !set.settings.isEmpty()) {
             throw new Refusal("--set changes a configuration, and " + file
-                    + " is a run; give its config.yaml instead, or leave --set away");
+                    + " is a run; give its config.yaml instead, or omit --set");
         }
+        new Run(file).tellChanges(json::warn);
         Configuration c = isRun ? new Run(file).configuration() : Experiment.configuration(file, set.settings);
         List<PredictedKind> kinds = PredictedKind.of(c);
         List<Row> rows = kinds.stream().map(PredictCommand::row).toList();

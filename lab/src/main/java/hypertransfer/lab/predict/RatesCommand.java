@@ -53,7 +53,7 @@ import picocli.CommandLine.Parameters;
             "",
             "Checked by training (docs/RESULTS.md): at 49M and the paper's 5,723 steps Muon",
             "carried to MuonH ended 0.004 above a MuonH tuned by a sweep (demo: 0.002), and",
-            "Muon carried to weight decay 0.3 where the tuned one did (0.0001 above).",
+            "Muon carried to weight decay 0.3 ended 0.0014 below the Muon it came from.",
             "Another number of steps multiplies rates, angles and weight decays, AdamW's too,",
             "by k = sqrt(tuned steps / steps); with m times the tokens per step and as many",
             "tokens in all that is sqrt(m), the square root rule. At 1,430 and 610 steps",
@@ -123,6 +123,7 @@ public final class RatesCommand implements Runnable {
 
     @Override
     public void run() {
+        new Run(file).tellChanges(json::warn);
         Configuration tuned = Experiment.at(file, set.settings);
         ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
@@ -130,7 +131,7 @@ public final class RatesCommand implements Runnable {
         }
         for (String setting : with) {
             if (setting.matches("matrices\\.(.*\\.)?(rate|final_ratio) *=.*")) {
-                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; leave it away,"
+                throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; omit it,"
                         + " or change the tuned run's with --set");
             }
         }

@@ -184,7 +184,7 @@ final class Messages {
                 .filter(damaged -> damaged.lines() > 0)
                 .map(damaged -> damaged + ", left out here")
                 .collect(Collectors.joining("; "));
-        String message = Stream.of(now.message(), damage)
+        String message = Stream.of(now.message(), damage, run.changed().orElse(null))
                 .filter(text -> text != null && !text.isEmpty())
                 .collect(Collectors.joining("; "));
         node.put("message", message.isEmpty() ? null : message);

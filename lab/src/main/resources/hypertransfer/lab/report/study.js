@@ -117,6 +117,12 @@ const partner = (run, side) => side.runs.find(other => other.config.seed === run
 /** The runs of two sides that have a seed in common, as 'ht compare' takes them. */
 const common = (side, other) => side.runs.map(run => [run, partner(run, other)]).filter(([a, b]) => a.config.seed === b.config.seed && finite(summary(a).validation - summary(b).validation));
 
+/** Sides with the seeds that all of them have; as they are where there is no such seed. */
+function alike(among) {
+  const kept = among.map(side => side.runs.filter(run => among.every(other => partner(run, other).config.seed === run.config.seed)));
+  return among.map((side, i) => (kept[i].length ? { ...side, lead: kept[i][0], runs: kept[i] } : side));
+}
+
 /** One side's last validation loss minus another's, seed by seed where they have common ones. */
 function apart(side, other) {
   const pairs = common(side, other);

@@ -76,7 +76,7 @@ function warning() {
   const { facets, rows } = model.study, known = moved().filter(finished), groups = rows.length ? rows.map(row => known.filter(side => row.runs.includes(side.lead))) : facets.length ? [] : [known];
   const keys = new RegExp(`^(${data.task})$`), task = ({ lead: { config } }) => Object.entries(config).filter(([key]) => keys.test(key)).join(); // “ht fair” refuses others
   const folds = groups.filter(group => new Set(group.map(task)).size === 1).map(group => {
-    const best = d3.rollups(group, same => d3.least(same, side => valueOf(side, 'validation')), side => optimizer(side.lead)).map(([, side]) => side);
+    const best = d3.rollups(alike(group), same => d3.least(same, side => valueOf(side, 'validation')), side => optimizer(side.lead)).map(([, side]) => side);
     const mean = side => valueOf(side, 'mean'), slow = d3.least(best, mean), fast = d3.greatest(best, mean);
     return { slow, fast, fold: mean(fast) / mean(slow), ends: `mean effective rate ${rate(mean(slow))} of ${slow.label}, ${rate(mean(fast))} of ${fast.label}` };
   });

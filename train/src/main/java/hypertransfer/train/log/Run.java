@@ -143,6 +143,17 @@ public record Run(Path directory) {
         return Files.exists(file) ? Atomic.told("read", file, () -> Files.readAllLines(file)) : List.of();
     }
 
+    /** Says in one sentence that settings were changed when the run was resumed, where they were. */
+    public Optional<String> changed() {
+        boolean changed = file(CHANGES).toFile().length() > 0;
+        return changed ? Optional.of("settings were changed on the way (" + CHANGES + ")") : Optional.empty();
+    }
+
+    /** The same with the run's name. */
+    public void tellChanges(Consumer<String> told) {
+        changed().ifPresent(sentence -> told.accept(directory + ": " + sentence));
+    }
+
     /** Whether a run was begun here. One that was refused before it logged anything was not. */
     public boolean begun() {
         return in(directory)

@@ -108,7 +108,9 @@ public final class BenchCommand implements Runnable {
             }
             List<Times> steps = run(step, seconds);
             double micro = median(steps, Times::microMs), move = median(steps, Times::optimizerMs);
-            int micros = Math.max(1, preset.stepTokens() / dims.N());
+            int micros = set.keys().contains("model.accumulation")
+                    ? c.model().accumulation()
+                    : Math.max(1, preset.stepTokens() / dims.N());
             double tokens = 1000.0 * micros * dims.N() / (micros * micro + move);
             String what = preset.label() + " " + variant + " on " + c.opened();
             words.printf(

@@ -30,9 +30,9 @@ public final class JsonOption {
         return command.commandLine().getErr();
     }
 
-    /** Says what could not be read. */
-    public void warn(String damage) {
-        err().println("warning: " + damage);
+    /** Says what could not be read, or is not what it seems. */
+    public void warn(String what) {
+        err().println("warning: " + what);
     }
 
     /** Where a command that trains says what it does: standard error, where standard output belongs to a program. */
