@@ -188,8 +188,9 @@ public final class RatesCommand implements Runnable {
             if (tokens != 1 && law.from() == law.to()) {
                 out.printf(
                         Locale.ROOT,
-                        "note: tokens per step times %.4g change nothing here at as many steps; as many tokens in all are"
-                                + " --with steps=%d, and rates times %.4g%n",
+                        "note: tokens per step times %.4g change no angle at as many steps (but fewer wanted lower rates where"
+                                + " that was trained, docs/RESULTS.md); as many tokens in all are --with steps=%d, and rates"
+                                + " times %.4g%n",
                         tokens,
                         Math.max(1, Math.round(law.to() / tokens)),
                         Math.sqrt(tokens));
