@@ -19,7 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STUDENT = {2: 12.706, 3: 4.3027, 4: 3.1824, 5: 2.7764}  # the 97.5 % quantile for n values
-RUNS = {}  # the folders of all runs, by name
+RUNS = {}  # the folders of all runs, by name and by archive/name
 
 
 def lines(file):
@@ -261,6 +261,22 @@ def tables():
         transfer("500M, M1, 300 steps: Inverse HyperTransfer of MuonH", "a figure", "dense-muonh", "dense-inverse-hypertransfer"),
         transfer("50M, M1 to zero: HyperTransfer of Muon, each at its own weights", "1e-4 or less", "m1-muon-0.01-zero-own", "m1-hypertransfer-0.01-zero-own"),
     ]
+    yield "short", ("610 steps at 124M", "target, follower", "losses that differ", "norms s, rates differ by", "verdict"), [
+        (claim, *rest)
+        for claim, _, *rest in (
+            transfer("M1 to zero: HyperTransfer of Muon", "", "exp1-124m/muon", "exp1-124m/hypertransfer"),
+            transfer("M1 to zero: Inverse HyperTransfer of MuonH", "", "exp1-124m/muonh", "exp1-124m/inverse-hypertransfer"),
+            transfer("M1 to zero: HyperTransfer of AdamW", "", "adamw-124m/adamw", "adamw-124m/hypertransfer"),
+            transfer("M1 to zero: Inverse HyperTransfer of AdamH", "", "adamw-124m/adamh", "adamw-124m/inverse-hypertransfer"),
+            transfer("M2 to zero: HyperTransfer+ of Muon", "", "exp2-zero-124m/muon", "exp2-zero-124m/hypertransfer-plus"),
+            transfer("M2 to zero: Inverse HyperTransfer+ of MuonH", "", "exp2-zero-124m/muonh", "exp2-zero-124m/inverse-hypertransfer-plus"),
+            transfer("M2 to a tenth: HyperTransfer+ of Muon", "", "exp2-tenth-124m/muon", "exp2-tenth-124m/hypertransfer-plus"),
+            transfer("M2 to a tenth: Inverse HyperTransfer+ of MuonH", "", "exp2-tenth-124m/muonh", "exp2-tenth-124m/inverse-hypertransfer-plus"),
+            transfer("M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH", "", "exp2-tenth-124m/muonh-matched", "exp2-tenth-124m/inverse-of-matched"),
+            transfer("M1 to zero, fp8: HyperTransfer of Muon", "", "m1-muon-fp8-1234", "m1-hypertransfer-fp8-1234"),
+            transfer("M1 to zero, fp8: Inverse HyperTransfer of MuonH", "", "m1-muonh-fp8-1234", "m1-inverse-fp8-1234"),
+        )
+    ]
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
@@ -422,7 +438,8 @@ def unpack(folder):
     for archive in sorted((ROOT / "docs" / "runs").glob("*.tar.xz")):
         with tarfile.open(archive) as file:
             file.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    RUNS.update((file.parent.name, file.parent) for file in pathlib.Path(folder).glob("*/*/metrics.jsonl"))
+    for file in pathlib.Path(folder).glob("*/*/metrics.jsonl"):
+        RUNS[file.parent.name] = RUNS[f"{file.parent.parent.name}/{file.parent.name}"] = file.parent
 
 
 def main(*arguments):
