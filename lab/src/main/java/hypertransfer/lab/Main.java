@@ -40,7 +40,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
@@ -118,9 +117,6 @@ public final class Main implements Runnable {
 
     private static final int NAME = 15; // the width of their column
 
-    /** These look at all the others. */
-    private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
-
     @Spec
     private CommandSpec spec;
 
@@ -133,7 +129,7 @@ public final class Main implements Runnable {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
-        CommandLine line = commands(args);
+        CommandLine line = commands();
         boolean known = args.length == 0
                 || args[0].startsWith("-")
                 || line.getSubcommands().containsKey(args[0]);
@@ -141,18 +137,10 @@ public final class Main implements Runnable {
         return execute(line, out, err, trace, known ? args : new String[] {args[0]});
     }
 
-    /**
-     * The command that the arguments begin with; all of them, listed by what they are for, where they begin otherwise. To
-     * look at the options of all takes longer than most commands.
-     */
-    static CommandLine commands(String... args) {
+    /** All commands, which the help lists by what they are for. */
+    static CommandLine commands() {
         CommandLine line = new CommandLine(new Main());
-        List<Class<?>> all =
-                GROUPS.values().stream().<Class<?>>flatMap(List::stream).toList();
-        List<Class<?>> named = args.length == 0 || ABOUT_ALL.contains(args[0])
-                ? List.of()
-                : all.stream().filter(c -> name(c).equals(args[0])).toList();
-        (named.isEmpty() ? all : named).forEach(command -> line.addSubcommand(new CommandLine(command)));
+        GROUPS.values().forEach(all -> all.forEach(command -> line.addSubcommand(new CommandLine(command))));
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, Main::list);
         Options.in(line);

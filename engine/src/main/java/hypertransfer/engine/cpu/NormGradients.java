@@ -73,23 +73,17 @@ final class NormGradients {
         }
     }
 
-    /** dgain += dy x r; returns the sum of dy (1 + gain) x. */
+    /** dgain += dy x r; returns the sum of dy (1 + gain) x, which two sums take in turn as in {@link Norms}. */
     private static float toGain(long dy, long x, long gain, float r, long dgain, int n) {
         FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
         long dx = x - dy, dg = gain - dy, dd = dgain - dy, whole = Lanes.whole(dy, n), end = Lanes.end(dy, n);
         FloatVector rs = Lanes.all(r);
-        for (; dy <= whole - 2L * Lanes.STEP; dy += 2L * Lanes.STEP) {
-            FloatVector p0 = Lanes.load(dy).mul(Lanes.load(dy + dx));
-            FloatVector p1 = Lanes.load(dy + Lanes.STEP).mul(Lanes.load(dy + dx + Lanes.STEP));
-            Lanes.store(p0.fma(rs, Lanes.load(dy + dd)), dy + dd);
-            Lanes.store(p1.fma(rs, Lanes.load(dy + dd + Lanes.STEP)), dy + dd + Lanes.STEP);
-            s0 = p0.fma(Lanes.load(dy + dg), p0).add(s0);
-            s1 = p1.fma(Lanes.load(dy + dg + Lanes.STEP), p1).add(s1);
-        }
         for (; dy < whole; dy += Lanes.STEP) {
             FloatVector p = Lanes.load(dy).mul(Lanes.load(dy + dx));
+            FloatVector more = p.fma(Lanes.load(dy + dg), p).add(s0);
             Lanes.store(p.fma(rs, Lanes.load(dy + dd)), dy + dd);
-            s0 = p.fma(Lanes.load(dy + dg), p).add(s0);
+            s0 = s1;
+            s1 = more;
         }
         float sum = Lanes.sum(s0.add(s1));
         for (; dy < end; dy += 4) {

@@ -57,23 +57,16 @@ final class Norms {
         return r;
     }
 
-    /** out = h + post z; returns the sum of its squares. */
+    /** out = h + post z; returns the sum of its squares, which two sums take in turn: each waits for its own last one only. */
     private static float residual(long h, long z, float post, long out, int n) {
         FloatVector s0 = Lanes.zero(), s1 = Lanes.zero();
         long dz = z - h, dout = out - h, whole = Lanes.whole(h, n), end = Lanes.end(h, n);
         FloatVector posts = Lanes.all(post);
-        for (; h <= whole - 2L * Lanes.STEP; h += 2L * Lanes.STEP) {
-            FloatVector v0 = Lanes.load(h + dz).fma(posts, Lanes.load(h));
-            FloatVector v1 = Lanes.load(h + dz + Lanes.STEP).fma(posts, Lanes.load(h + Lanes.STEP));
-            Lanes.store(v0, h + dout);
-            Lanes.store(v1, h + dout + Lanes.STEP);
-            s0 = v0.fma(v0, s0);
-            s1 = v1.fma(v1, s1);
-        }
         for (; h < whole; h += Lanes.STEP) {
-            FloatVector v = Lanes.load(h + dz).fma(posts, Lanes.load(h));
+            FloatVector v = Lanes.load(h + dz).fma(posts, Lanes.load(h)), more = v.fma(v, s0);
             Lanes.store(v, h + dout);
-            s0 = v.fma(v, s0);
+            s0 = s1;
+            s1 = more;
         }
         float sum = Lanes.sum(s0.add(s1));
         for (; h < end; h += 4) {

@@ -5,102 +5,75 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
+import java.util.zip.CRC32C;
 
 /**
- * A file on its way to the disk: one thread fills memory with its bytes, a second one writes them, and the checksum is
- * computed by all cores. Neither waits for the other unless the memory for what lies between them is used up.
+ * A file on its way to the disk: one thread fills memory with its tensors, a second one writes them. Neither waits for the
+ * other unless the memory for what lies between them is used up.
  */
 public final class Conveyor {
-    private static final long BLOCK =
-            8 << 20; // small tensors share one: a write of many bytes is cheaper than many writes
+    private static final int PIECE = 8 << 20; // bytes of one write
     private static final int UNIT = 1024; // bytes per permit, which are counted by an int
     private static final int AHEAD = 8;
 
-    /** Entries one after the other, and their bytes to come. */
-    private record Block(List<SafeTensorsWriter.Entry> entries, long size, CompletableFuture<Load> filled) {
-        Block(List<SafeTensorsWriter.Entry> entries, long size) {
-            this(entries, size, new CompletableFuture<>());
-        }
-
-        Load allocate() {
+    /** A tensor's bytes. */
+    private record Load(Arena arena, MemorySegment bytes) {
+        static Load of(long size) {
             Arena arena = Arena.ofShared();
             return new Load(arena, arena.allocate(size, 64));
         }
-    }
 
-    private record Load(Arena arena, MemorySegment bytes) {
         void free() {
             arena.close();
         }
     }
 
+    private final List<SafeTensorsWriter.Entry> entries;
+    private final List<CompletableFuture<Load>> filled; // one for each entry
     private final Semaphore room;
     private final int most;
     private final CompletableFuture<Long> written = new CompletableFuture<>();
 
-    private Conveyor(long bytes) {
+    private Conveyor(List<SafeTensorsWriter.Entry> entries, long bytes) {
+        this.entries = entries;
+        filled = entries.stream().map(_ -> new CompletableFuture<Load>()).toList();
         most = Math.clamp(bytes / UNIT, 1, 1 << 30);
         room = new Semaphore(most);
     }
 
     static Conveyor load(Path file, byte[] header, List<SafeTensorsWriter.Entry> entries, long room) {
-        List<Block> blocks = blocks(entries);
-        Conveyor conveyor = new Conveyor(room);
-        Thread.ofPlatform()
-                .daemon()
-                .name("writing " + file.getFileName())
-                .start(() -> conveyor.write(file, header, blocks));
-        conveyor.fill(blocks);
+        Conveyor conveyor = new Conveyor(entries, room);
+        Thread.ofPlatform().daemon().name("writing " + file.getFileName()).start(() -> conveyor.write(file, header));
+        conveyor.fill();
         return conveyor;
     }
 
-    private static List<Block> blocks(List<SafeTensorsWriter.Entry> entries) {
-        List<Block> blocks = new ArrayList<>();
-        List<SafeTensorsWriter.Entry> together = new ArrayList<>();
-        long size = 0;
-        for (SafeTensorsWriter.Entry entry : entries) {
-            if (!together.isEmpty() && size + entry.size() > BLOCK) {
-                blocks.add(new Block(List.copyOf(together), size));
-                together.clear();
-                size = 0;
-            }
-            together.add(entry);
-            size += entry.size();
-        }
-        if (!together.isEmpty()) {
-            blocks.add(new Block(together, size));
-        }
-        return blocks;
-    }
-
     /** Asks for all bytes. Where the other thread has failed it stops: whoever asks for the end is told. */
-    private void fill(List<Block> blocks) {
+    private void fill() {
         Deque<CompletableFuture<Load>> ahead = new ArrayDeque<>(); // to fetch memory takes as long as to fill it
         int asked = 0;
         try {
-            for (int i = 0; i < blocks.size() && !written.isDone(); i++) {
-                while (asked < blocks.size() && asked < i + AHEAD && take(blocks.get(asked), asked == i)) {
-                    ahead.add(CompletableFuture.supplyAsync(blocks.get(asked++)::allocate));
+            for (int i = 0; i < entries.size() && !written.isDone(); i++) {
+                while (asked < entries.size()
+                        && asked < i + AHEAD
+                        && take(entries.get(asked).size(), asked == i)) {
+                    long size = entries.get(asked++).size();
+                    ahead.add(CompletableFuture.supplyAsync(() -> Load.of(size)));
                 }
-                MemorySegment bytes = ahead.element().join().bytes;
-                long at = 0;
-                for (SafeTensorsWriter.Entry entry : blocks.get(i).entries) {
-                    entry.source().accept(bytes.asSlice(at, entry.size()));
-                    at += entry.size();
-                }
-                blocks.get(i).filled.complete(ahead.remove().join());
+                entries.get(i).source().accept(ahead.element().join().bytes);
+                filled.get(i).complete(ahead.remove().join());
             }
         } catch (RuntimeException | Error e) {
-            blocks.forEach(block -> block.filled.completeExceptionally(e));
+            filled.forEach(load -> load.completeExceptionally(e));
             written.exceptionally(_ -> 0L).join(); // nothing is left beside the file
             throw e;
         } finally {
@@ -108,8 +81,8 @@ public final class Conveyor {
         }
     }
 
-    private boolean take(Block block, boolean needed) {
-        int permits = permits(block.size);
+    private boolean take(long size, boolean needed) {
+        int permits = permits(size);
         if (needed) {
             room.acquireUninterruptibly(permits);
         }
@@ -120,48 +93,41 @@ public final class Conveyor {
         return (int) Math.min(most, Math.ceilDiv(bytes, UNIT));
     }
 
-    private void write(Path file, byte[] header, List<Block> blocks) {
+    private void write(Path file, byte[] header) {
         try {
-            long[] sum = new long[1];
-            Atomic.write(file, channel -> sum[0] = write(channel, header, blocks));
-            written.complete(sum[0]);
+            CRC32C sum = new CRC32C();
+            Atomic.write(file, channel -> write(channel, header, sum));
+            written.complete(sum.getValue());
         } catch (RuntimeException | Error e) {
             written.completeExceptionally(e);
             room.release(most); // the other thread may be waiting for it
         }
     }
 
-    private long write(FileChannel channel, byte[] header, List<Block> blocks) throws IOException {
-        Deque<Block> left = new ArrayDeque<>(blocks);
+    private void write(FileChannel channel, byte[] header, CRC32C sum) throws IOException {
+        Deque<CompletableFuture<Load>> left = new ArrayDeque<>(filled);
         try (Flushing flushing = new Flushing(channel)) {
-            long sum = write(channel, MemorySegment.ofArray(header), 0);
-            while (!left.isEmpty()) {
-                Load load = left.element().filled.join();
-                sum = write(channel, load.bytes, sum);
-                flushing.wrote(load.bytes.byteSize());
+            write(channel, MemorySegment.ofArray(header), sum);
+            for (SafeTensorsWriter.Entry entry : entries) {
+                Load load = left.element().join();
+                write(channel, load.bytes, sum);
+                flushing.wrote(entry.size());
+                left.remove();
                 load.free();
-                room.release(permits(left.remove().size));
+                room.release(permits(entry.size()));
             }
-            return sum;
         } finally {
-            left.forEach(block -> block.filled.thenAccept(Load::free)); // now, or as soon as they are filled
+            left.forEach(load -> load.thenAccept(Load::free)); // now, or as soon as they are filled
         }
     }
 
-    /** Writes bytes and returns the checksum of all so far. */
-    private static long write(FileChannel channel, MemorySegment bytes, long before) throws IOException {
-        CompletableFuture<Long> own = CompletableFuture.supplyAsync(() -> Checksum.of(bytes));
-        try {
-            for (long at = 0; at < bytes.byteSize(); at += BLOCK) {
-                Atomic.writeFully(
-                        channel,
-                        bytes.asSlice(at, Math.min(BLOCK, bytes.byteSize() - at))
-                                .asByteBuffer());
-            }
-        } finally {
-            own.join(); // nobody reads memory that is given back
+    private static void write(FileChannel channel, MemorySegment bytes, CRC32C sum) throws IOException {
+        for (long at = 0; at < bytes.byteSize(); at += PIECE) {
+            ByteBuffer piece =
+                    bytes.asSlice(at, Math.min(PIECE, bytes.byteSize() - at)).asByteBuffer();
+            sum.update(piece);
+            Atomic.writeFully(channel, piece.flip());
         }
-        return Checksum.joined(before, own.join(), bytes.byteSize());
     }
 
     /** Whether {@link #finish} returns at once. */

@@ -22,10 +22,7 @@ import tools.jackson.databind.json.JsonMapper;
 public final class Strict {
     private static final long LARGEST = 4 << 20;
 
-    /** Apart, since a run that begins reads no JSON. */
-    private static final class Json {
-        static final JsonMapper MAPPER = strict(JsonMapper.builder()).build();
-    }
+    private static final JsonMapper JSON = strict(JsonMapper.builder()).build();
 
     private Strict() {}
 
@@ -42,7 +39,7 @@ public final class Strict {
 
     /** @param what what the file should be, for the refusal */
     public static <T> T json(Path file, Class<T> type, String what) {
-        return read(Json.MAPPER, file, type, what);
+        return read(JSON, file, type, what);
     }
 
     /** The same with a mapper of one's own. */

@@ -70,15 +70,6 @@ class SafeTensorsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2, 7, 64, 999, 1000})
-    void checksumsAreJoined(int from) {
-        byte[] bytes = new byte[1000];
-        new Random(from).nextBytes(bytes);
-        assertThat(Checksum.joined(crc(bytes, 0, from), crc(bytes, from, 1000 - from), 1000 - from))
-                .isEqualTo(crc(bytes, 0, 1000));
-    }
-
-    @ParameterizedTest
     @ValueSource(ints = {4, 8})
     void whatIsWrittenIsReadBack(int bytes) throws IOException {
         long crc = write(bytes);
@@ -160,7 +151,7 @@ class SafeTensorsTest {
         assertRefused(() -> SafeTensors.read(file()).close(), "x.safetensors");
     }
 
-    /** Blocks of 8 MB, of which two have room: more tensors than that, and one that is larger than all room. */
+    /** More tensors than have room, and one that is larger than all room. */
     @Test
     void moreThanThereIsRoomFor() throws IOException {
         long crc = SafeTensorsWriter.begin(file(), large(), Map.of(), 16 << 20).finish();
