@@ -210,8 +210,7 @@ class CertifyTest {
         Files.writeString(log, text.toString().replace("blocks.0.attn.q", "layer"));
         assertThat(ht.refused("certify", muon, log))
                 .contains(
-                        "have no step of a matrix in common",
-                        "its matrices are layer.weight, those of the run blocks.0.attn.q")
+                        "have no step of a matrix in common", "the file has layer.weight, the run has blocks.0.attn.q")
                 .endsWith("; use the run's names and step numbers");
     }
 
