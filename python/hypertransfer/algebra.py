@@ -243,23 +243,23 @@ MODES: Dict[str, Callable[[Base, Hyperball, Base], Tuple[Space, Space, str]]] = 
 def effective_rate(eta: float, decay: float, u: float, w: float) -> float:
     """The effective rate of a Base optimizer: eta |u| / ((1 - eta lambda) |w|)."""
     if not (eta >= 0 and eta * decay < 1 and u >= 0 and w > 0):
-        raise Refusal(f"no effective rate has eta {eta}, decay {decay}, |u| {u} and |w| {w}; eta and |u| must be zero or"
-                      " more, |w| above zero, and eta times decay below 1")
+        raise Refusal(f"there is no effective rate for eta {eta}, decay {decay}, |u| {u} and |w| {w}; eta and |u| must be"
+                      " zero or more, |w| above zero, and eta times decay below 1")
     return eta * u / ((1 - eta * decay) * w)
 
 
 def fair_rate(effective: float, decay: float, u: float, w: float) -> float:
     """The nominal rate whose effective rate is the one prescribed."""
     if not (effective >= 0 and decay >= 0 and u > 0 and w > 0):
-        raise Refusal(f"no rate turns by {effective} at decay {decay}, |u| {u} and |w| {w}; the first two must be zero or"
-                      " more, the norms above zero")
+        raise Refusal(f"no rate gives the effective rate {effective} with decay {decay}, |u| {u} and |w| {w}; the first two"
+                      " must be zero or more, the norms above zero")
     return effective * w / (u + effective * decay * w)
 
 
 def transferred_rate(eta1: float, decay1: float, s1: float, decay2: float, s2: float) -> float:
     """The rate with which decay2 at norm s2 turns by the angle of eta1 with decay1 at norm s1."""
     if not (eta1 >= 0 and eta1 * decay1 < 1 and decay2 >= 0 and s1 > 0 and s2 > 0):
-        raise Refusal(f"eta1 {eta1}, decay1 {decay1}, s1 {s1}, decay2 {decay2} and s2 {s2} have no rate; norms must be"
+        raise Refusal(f"eta1 {eta1}, decay1 {decay1}, s1 {s1}, decay2 {decay2} and s2 {s2} give no rate; norms must be"
                       " above zero, the others zero or more, and eta1 times decay1 below 1")
     return eta1 * s2 / ((1 - eta1 * decay1) * s1 + eta1 * decay2 * s2)
 

@@ -52,11 +52,11 @@ def notation(name: str, lr: float, weight_decay: float, width_mult: float = 1.0,
             raise Refusal(f"{what} is {value}; it must be above zero")
     if name == "independent":
         if not constant_rate:
-            raise Refusal("an independent weight decay does not follow the schedule: no one weight_decay does the same under"
-                          " a rate that changes; set weight_decay = decay / lr of the step at every step")
+            raise Refusal("an independent weight decay does not follow the schedule: no single weight_decay is equal to it"
+                          " while the rate changes; set weight_decay = decay / lr of the step at every step")
         return Settings(lr, weight_decay / lr)
     if name == "l2":
-        raise Refusal("an L2 term is part of the gradient, and Adam divides it by its root mean square: it is no weight decay;"
+        raise Refusal("an L2 term is part of the gradient, and Adam divides it by its root mean square: it is not a weight decay;"
                       " wrap the optimizer instead")
     if name not in NOTATIONS:
         raise Refusal(f"unknown notation {name!r}{nearest(name, [*NOTATIONS, 'independent', 'l2'])}")

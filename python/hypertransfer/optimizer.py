@@ -333,7 +333,7 @@ class HyperTransfer(torch.optim.Optimizer):
         groups = self.param_groups
         if not isinstance(state_dict, dict) or "param_groups" not in state_dict:
             has = f"dict with {', '.join(map(str, state_dict))}" if isinstance(state_dict, dict) else type(state_dict).__name__
-            raise Refusal(f"a {has} is no state of an optimizer; give what optimizer.state_dict() returned")
+            raise Refusal(f"a {has} is not the state of an optimizer; give what optimizer.state_dict() returned")
         everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
@@ -341,13 +341,13 @@ class HyperTransfer(torch.optim.Optimizer):
             mine, theirs = settings.form(own), settings.form(saved)
             for name in settings.FIXED:
                 if name in saved and theirs[name] != mine[name]:
-                    raise Refusal(f"group {i} was saved with {name} {theirs[name]!r} and has {mine[name]!r}; give the optimizer"
+                    raise Refusal(f"group {i} was saved with {name} {theirs[name]!r} but has {mine[name]!r}; give the optimizer"
                                   " the options it was saved with")
             names = saved.get("param_names") or [None] * len(own["params"])
             for k, (p, name, number) in enumerate(zip(own["params"], names, saved["params"])):
                 mine = self._names.get(p)  # a name that nothing was saved as has changed, as with DDP's `module.`
                 if mine and mine != name and mine in everyone:
-                    raise Refusal(f"parameter {k} of group {i} was saved as {name} and is {mine}; give the parameters in the order in"
+                    raise Refusal(f"parameter {k} of group {i} was saved as {name} but is {mine}; give the parameters in the order in"
                                   " which they were saved")
                 _fits(f"parameter {k} of group {i}", p, View.parse(own["view"]), state_dict["state"].get(number, {}))
         functions = [group.get("direction") for group in groups]
@@ -369,7 +369,7 @@ def _fits(place: str, p: Tensor, view: View, state: Dict[str, Any]) -> None:
     memory = view.shape(shape) if parts == 1 else (parts, *view.shape(shape))
     for kept, fits in dict(master=shape, momentum_buffer=memory, exp_avg=memory).items():
         if kept in state and tuple(state[kept].shape) != fits and not shards.sharded(p):
-            raise Refusal(f"{place} has the shape {tuple(p.shape)} and was saved with {kept} of shape {tuple(state[kept].shape)};"
+            raise Refusal(f"{place} has the shape {tuple(p.shape)} but was saved with {kept} of shape {tuple(state[kept].shape)};"
                           " give the parameters in the order in which they were saved")
 
 

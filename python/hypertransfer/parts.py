@@ -39,7 +39,7 @@ class Part:
 def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dict[Tensor, str]]:
     """Parameters, and their names where they come with them; one that is used already, by another model, gets a number."""
     if isinstance(params, set):
-        raise Refusal("the parameters are a set, whose order is another one in every process; give a list")
+        raise Refusal("the parameters are a set, whose order differs between processes; give a list")
     items = list(params)
     names: Dict[Tensor, str] = {}
     others = set(used)
@@ -51,7 +51,7 @@ def named(params: Iterable, used: Iterable[str] = ()) -> Tuple[List[Tensor], Dic
     made = [item[1] if isinstance(item, tuple) and len(item) == 2 else item for item in items]
     for p in made:
         if not isinstance(p, Tensor):
-            raise Refusal(f"{type(p).__name__} is no parameter; give parameters, model.named_parameters(), or groups such as"
+            raise Refusal(f"{type(p).__name__} is not a parameter; give parameters, model.named_parameters(), or groups such as"
                           " muonh(hidden, lr=0.01)")
     return made, names
 

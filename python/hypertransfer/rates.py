@@ -183,7 +183,7 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
     if k != 1:
         notes.append(f"another number of steps: rate and weight decay were multiplied by {k:.4g} (horizon law; trained with a quarter"
                      " and a ninth of the steps, effective rates were within 12 and 22 %, against 57 and 82 % unscaled; the law was"
-                     " right for MuonH's rate, and at a ninth twice too much or more for Muon's)")
+                     " right for MuonH's rate, and at a ninth at least twice too large for Muon's)")
     return Rates(_described(optimizer, lr, weight_decay, final_ratio, schedule, steps, width),
                  _described(to, pair.peak, space.decay, pair.final_ratio, like.shape, tuned.steps, other_width),
                  pair.peak, pair.final_ratio, space.decay, tuned.steps, like.shape, warmup, pair.error, measured, kinds, notes)

@@ -42,7 +42,7 @@ def settled(group: Dict[str, Any], defaults: Dict[str, Any]) -> Dict[str, Any]:
     made = {**COMMON, **defaults, **given}
     choice("mode", made["mode"], MODES)
     if made["lr"] is None:
-        raise Refusal("a group has no lr; give one: a learning rate where the target is Base, an angle in radians where"
+        raise Refusal("a group has no lr; give one: a learning rate if the target is Base, an angle in radians if"
                       " it is a Hyperball")
     number("lr", made["lr"], 0, math.inf, tensor=True)
     if made["weight_decay"] is None:
@@ -94,14 +94,14 @@ def form(group: Dict[str, Any]) -> Dict[str, Optional[str]]:
 def changed(name: str, began: Dict[str, Optional[str]], now: Dict[str, Optional[str]]) -> None:
     """Refuses an option of FIXED that was changed after the parameter's first step."""
     option = next(option for option in FIXED if began[option] != now[option])
-    raise Refusal(f"{name} has taken steps with {option} {began[option]!r}, and its group has {now[option]!r} now, for which its"
-                  f" state is wrong: set {option} back, or make a new optimizer")
+    raise Refusal(f"{name} has taken steps with {option} {began[option]!r}, and its group has {now[option]!r} now, which does not"
+                  f" fit its state: set {option} back, or make a new optimizer")
 
 
 def _decay(group: Dict[str, Any]) -> Transfer:
     mode, decay, other = group["mode"], group["weight_decay"], group["target_weight_decay"]
     if decay and mode == "hyperball":
-        raise Refusal(f"weight_decay is {decay!r}, and mode 'hyperball' keeps norms fixed without one; leave it out"
+        raise Refusal(f"weight_decay is {decay!r}, and mode 'hyperball' keeps norms fixed without weight decay; leave it out"
                       " (weight_decay=0)")
     if other and mode != "decay-transfer":
         raise Refusal(f"target_weight_decay is {other!r}, and only mode 'decay-transfer' has two weight decays; leave it out"

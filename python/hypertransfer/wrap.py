@@ -45,9 +45,9 @@ class Wrapped(HyperTransfer):
             if not hasattr(inner, name):
                 raise Refusal(f"{type(inner).__name__} cannot be wrapped: it has no {name}; give a torch optimizer")
         if isinstance(inner, HyperTransfer):
-            raise Refusal(f"{type(inner).__name__} is not to be wrapped: give its groups mode={mode!r} instead")
+            raise Refusal(f"{type(inner).__name__} must not be wrapped: give its groups mode={mode!r} instead")
         if isinstance(inner, torch.optim.LBFGS):
-            raise Refusal("LBFGS cannot be wrapped: its step asks for several gradients; give an optimizer that takes one")
+            raise Refusal("LBFGS cannot be wrapped: its step needs several gradients; give an optimizer that needs only one")
         settings.number("clip_norm", clip_norm, 0, math.inf)
         unknown = set(options) - {"target_weight_decay", "gradient", "view", "flatten", "zero_radius", "master_dtype"}
         for name in unknown:
@@ -161,7 +161,7 @@ class Wrapped(HyperTransfer):
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         if "inner" not in state_dict:
-            raise Refusal("this state has no 'inner': it is not of a wrapped optimizer; load it into the one it was saved from")
+            raise Refusal("this state has no 'inner', so no wrapped optimizer saved it; load it into the optimizer that saved it")
         inner = state_dict["inner"]
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "inner"})
         self._load(inner)

@@ -250,9 +250,9 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(INNER["sgd"]([w]), mode="hyperbal")
     with pytest.raises(ht.Refusal, match="cannot be wrapped: it has no step"):
         ht.wrap(object())
-    with pytest.raises(ht.Refusal, match="LBFGS cannot be wrapped: its step asks for several gradients"):
+    with pytest.raises(ht.Refusal, match="LBFGS cannot be wrapped: its step needs several gradients"):
         ht.wrap(torch.optim.LBFGS([w]))
-    with pytest.raises(ht.Refusal, match="HyperTransfer is not to be wrapped: give its groups mode='hyperball' instead"):
+    with pytest.raises(ht.Refusal, match="HyperTransfer must not be wrapped: give its groups mode='hyperball' instead"):
         ht.wrap(ht.HyperTransfer([w], lr=0.1))
     with pytest.raises(ht.Refusal, match="clip_norm is -1"):
         ht.wrap(INNER["sgd"]([w]), clip_norm=-1)

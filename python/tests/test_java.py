@@ -81,9 +81,9 @@ def test_a_difference_would_be_found(line):
 @pytest.mark.parametrize("form, given, said", [
     (ht.effective_rate, (0.1, 0.1, 1.0, 0.0), "eta 0.1, decay 0.1, .* and .w. 0.0; .* above zero"),
     (ht.effective_rate, (2.0, 0.5, 1.0, 1.0), "eta times decay below 1"),
-    (ht.fair_rate, (0.0, 0.1, 0.0, 1.0), "no rate turns by 0.0 at decay 0.1, .u. 0.0 and .w. 1.0; .* norms above zero"),
+    (ht.fair_rate, (0.0, 0.1, 0.0, 1.0), "no rate gives the effective rate 0.0 with decay 0.1, .u. 0.0 and .w. 1.0; .* norms above zero"),
     (ht.transferred_rate, (0.1, 0.1, 0.0, 0.0, 1.0), "s1 0.0, .* norms must be above zero"),
-    (ht.transferred_rate, (math.nan, 0.1, 1.0, 0.1, 1.0), "eta1 nan, .* have no rate")])
+    (ht.transferred_rate, (math.nan, 0.1, 1.0, 0.1, 1.0), "eta1 nan, .* give no rate")])
 def test_rates_that_are_none_are_refused_as_by_core(form, given, said):
     """Were a division by zero, or a number that is no rate."""
     with pytest.raises(ht.Refusal, match=said):

@@ -210,11 +210,11 @@ def test_the_state_of_another_shape_with_as_many_numbers_is_not_loaded(view, sha
     if other == (4, 2, 3):  # the same matrix, 4 x 6
         again.load_state_dict(saved.state_dict())
         return
-    with pytest.raises(ht.Refusal, match="parameter 0 of group 0 has the shape .* and was saved with momentum_buffer of shape"):
+    with pytest.raises(ht.Refusal, match="parameter 0 of group 0 has the shape .* but was saved with momentum_buffer of shape"):
         again.load_state_dict(saved.state_dict())
 
 
-@pytest.mark.parametrize("what, says", [({"model": 1, "optimizer": 2}, "a dict with model, optimizer is no state"), ("a.pt", "a str is no")])
+@pytest.mark.parametrize("what, says", [({"model": 1, "optimizer": 2}, "a dict with model, optimizer is not the state"), ("a.pt", "a str is not")])
 def test_what_is_no_state_is_named(what, says):
     with pytest.raises(ht.Refusal, match=says + ".*give what optimizer.state_dict"):
         Small(lr=0.1).optimizer.load_state_dict(what)
@@ -254,10 +254,10 @@ def test_the_state_of_another_parameter_is_not_loaded(named, direction):
     saved.step()
     state = copy.deepcopy(saved.state_dict())
     if named:
-        with pytest.raises(ht.Refusal, match="parameter 0 of group 0 was saved as a and is b; give the parameters in the order"):
+        with pytest.raises(ht.Refusal, match="parameter 0 of group 0 was saved as a but is b; give the parameters in the order"):
             made((1, 0, 2)).load_state_dict(state)
     else:
-        with pytest.raises(ht.Refusal, match=r"parameter 1 of group 0 has the shape \(4, 3\) and was saved with .* in the order"):
+        with pytest.raises(ht.Refusal, match=r"parameter 1 of group 0 has the shape \(4, 3\) but was saved with .* in the order"):
             made((0, 2, 1)).load_state_dict(state)
     again = made((0, 1, 2))
     again.load_state_dict(state)
@@ -380,7 +380,7 @@ def test_a_refused_first_step_leaves_no_state():
 
 @pytest.mark.parametrize("option, value, message", [
     ("momentum", 1.5, "momentum is 1.5"), ("nesterov", "yes", "nesterov is 'yes'"), ("shape_factor", "talk", "did you mean 'tall'"),
-    ("ns_steps", -1, "ns_steps is -1"), ("maximize", 1, "maximize is 1"), ("weight_decay", 0.1, "keeps norms fixed without one"),
+    ("ns_steps", -1, "ns_steps is -1"), ("maximize", 1, "maximize is 1"), ("weight_decay", 0.1, "keeps norms fixed without weight decay"),
     ("target_weight_decay", 0.1, "only mode 'decay-transfer'")])
 def test_an_option_set_later_is_checked_as_one_given_first(option, value, message):
     run = Small(**options("hyperball"))
@@ -469,7 +469,7 @@ def test_nothing_scales_twice():
     (dict(view="rows:2"), r"v has the shape (5, 7), which the view blocks:2x1 does not divide"),
     (dict(flatten=2), "flatten is 2"),
     (dict(fused=True), "option 'fused' of torch's own optimizers"),
-    (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without one"),
+    (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without weight decay"),
     (dict(target_weight_decay=0.1), "only mode 'decay-transfer' has two"),
     (dict(mode="decay-transfer"), "give target_weight_decay"),
     (dict(betas=(0.9, 0.95)), "option 'betas' is not one of direction muon; it takes momentum"),
@@ -616,9 +616,9 @@ def test_copies_keep_clipping_names_and_the_wrapped_optimizer(copied):
 def test_what_is_no_parameter_is_named():
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
     for params, name in ((model, "Sequential"), (nn.Linear(2, 2), "Linear"), (ht.split(model), "list"), ([("w", 3)], "int"), (["w"], "str")):
-        with pytest.raises(ht.Refusal, match=f"{name} is no parameter; give parameters, model.named_parameters"):
+        with pytest.raises(ht.Refusal, match=f"{name} is not a parameter; give parameters, model.named_parameters"):
             ht.HyperTransfer(params, lr=0.1)
-    with pytest.raises(ht.Refusal, match="Linear is no parameter"):
+    with pytest.raises(ht.Refusal, match="Linear is not a parameter"):
         ht.HyperTransfer([ht.muon(nn.Linear(2, 2), lr=0.1)])
 
 

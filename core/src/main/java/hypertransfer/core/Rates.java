@@ -18,8 +18,8 @@ public final class Rates {
      */
     public static double effective(double eta, double lambda, double u, double w) {
         if (!(eta >= 0 && eta * lambda < 1 && u >= 0 && w > 0)) {
-            throw new Refusal("no effective rate has eta " + eta + ", lambda " + lambda + ", |u| " + u + " and |w| " + w
-                    + "; eta and |u| must be zero or more, |w| above zero, and eta lambda below 1");
+            throw new Refusal("there is no effective rate for eta " + eta + ", lambda " + lambda + ", |u| " + u
+                    + " and |w| " + w + "; eta and |u| must be zero or more, |w| above zero, and eta lambda below 1");
         }
         return eta * u / ((1 - eta * lambda) * w);
     }
@@ -36,8 +36,8 @@ public final class Rates {
      */
     public static double fair(double effective, double lambda, double u, double w) {
         if (!(effective >= 0 && lambda >= 0 && u > 0 && w > 0)) {
-            throw new Refusal("no rate turns by " + effective + " at lambda " + lambda + ", |u| " + u + " and |w| " + w
-                    + "; the first two must be zero or more, the norms above zero");
+            throw new Refusal("no rate gives the effective rate " + effective + " with lambda " + lambda + ", |u| " + u
+                    + " and |w| " + w + "; the first two must be zero or more, the norms above zero");
         }
         return effective * w / (u + effective * lambda * w);
     }
@@ -58,7 +58,7 @@ public final class Rates {
         if (!(eta1 >= 0 && eta1 * lambda1 < 1 && lambda2 >= 0 && s1 > 0 && s2 > 0)) {
             throw new Refusal(
                     "eta1 " + eta1 + ", lambda1 " + lambda1 + ", s1 " + s1 + ", lambda2 " + lambda2 + " and s2 " + s2
-                            + " have no rate; norms must be above zero, the others zero or more, and eta1 lambda1 below 1");
+                            + " give no rate; norms must be above zero, the others zero or more, and eta1 lambda1 below 1");
         }
         return eta1 * s2 / ((1 - eta1 * lambda1) * s1 + eta1 * lambda2 * s2);
     }

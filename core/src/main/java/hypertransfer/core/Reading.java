@@ -19,7 +19,7 @@ public record Reading(double w, double u, double uw) {
      */
     public static Reading of(double[] w, double[] u) {
         if (w.length != u.length) {
-            throw new Refusal("a matrix of " + w.length + " numbers cannot move against " + u.length);
+            throw new Refusal("the matrix has " + w.length + " numbers, and its direction " + u.length);
         }
         double ww = 0, uu = 0, uw = 0;
         for (int i = 0; i < w.length; i++) {

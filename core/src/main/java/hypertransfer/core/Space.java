@@ -95,7 +95,7 @@ public interface Space {
             Limits.zeroOrMore("weight decay", decay);
             Limits.zeroOrMore("the floor of |u|/|w|", floor);
             if (!(brake >= 0 && brake <= 1)) {
-                throw new Refusal("the radial brake leaves " + brake + " of the outward part; it must be from 0 to 1");
+                throw new Refusal("the radial brake is " + brake + "; it must be from 0 to 1");
             }
         }
 

@@ -80,8 +80,8 @@ class RatesTest {
         refused(() -> Rates.effective(-0.02, 0.1, 8, 10), "eta -0.02");
         refused(() -> Rates.effective(0.02, 0.1, 8, 0), "|w| 0.0");
         refused(() -> Rates.effective(0.02, Double.NaN, 8, 1), "lambda NaN");
-        refused(() -> Rates.fair(0.02, 0, 0, 10), "no rate turns by 0.02 at lambda 0.0, |u| 0.0");
-        refused(() -> Rates.fair(-0.02, 0.1, 8, 10), "no rate turns by -0.02");
+        refused(() -> Rates.fair(0.02, 0, 0, 10), "no rate gives the effective rate 0.02 with lambda 0.0, |u| 0.0");
+        refused(() -> Rates.fair(-0.02, 0.1, 8, 10), "no rate gives the effective rate -0.02");
         refused(() -> Rates.transferred(20, 0.1, 1, 0.3, 5), "eta1 20.0, lambda1 0.1", "eta1 lambda1 below 1");
         refused(() -> Rates.transferred(0.02, 0.1, 0, 0.3, 0), "s1 0.0");
         assertThat(Rates.effective(0.02, -0.1, 8, 10)).as("a replay's decay").isCloseTo(0.016 / 1.002, within(1e-15));

@@ -140,8 +140,9 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
             Route route = routes.route(entry.getKey());
             NDArray weight = entry.getValue();
             if (!weight.hasGradient()) {
-                throw new Refusal(route.name() + " has no gradient where the block has it, on " + weight.getDevice()
-                        + ", so that the norm of all gradients is not known; train on that device, or clip by value");
+                throw new Refusal(
+                        route.name() + " has no gradient on " + weight.getDevice() + ", where the block has it,"
+                                + " so the norm of all gradients is unknown; train on that device, or clip by value");
             }
             try (NDArray whole = weight.getGradient()) {
                 View view = route.rule().view();

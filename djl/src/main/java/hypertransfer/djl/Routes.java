@@ -74,8 +74,8 @@ public final class Routes {
             more.add(new Choice(Pattern.compile(regex), rule));
         } catch (PatternSyntaxException e) {
             throw new Refusal(
-                    "'" + regex + "' is no regular expression: " + e.getDescription()
-                            + "; put Pattern.quote around a name with signs",
+                    "'" + regex + "' is not a regular expression: " + e.getDescription()
+                            + "; use Pattern.quote for a name with special characters",
                     e);
         }
         return new Routes(block, hidden, rest, List.copyOf(more));

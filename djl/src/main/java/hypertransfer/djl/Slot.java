@@ -117,8 +117,8 @@ final class Slot implements AutoCloseable {
                         state.matrix(),
                         state.step(),
                         state.matrix() + " at step " + state.step()
-                                + ": its gradient is not finite; it was not moved, and"
-                                + " what its direction remembers is as before: leave the step out, or lower the rate");
+                                + ": its gradient is not finite; the matrix and its"
+                                + " direction's state are unchanged: leave the step out, or lower the rate");
             }
             stand(own, 1);
             NDArray g = clipping.of(gradient, gradientScale());

@@ -34,7 +34,7 @@ public record View(Form form, int down, int across) {
         if (down < 1 || across < 1 || form == Form.FLAT && across > 1) {
             throw new Refusal("a view of " + down + " x " + across + " parts of a parameter "
                     + form.name().toLowerCase(Locale.ROOT)
-                    + " cannot be; both must be one or more, and a flat one has no columns to divide");
+                    + " is not possible; both must be one or more, and a flat one has no columns to divide");
         }
     }
 

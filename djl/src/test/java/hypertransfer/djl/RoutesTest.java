@@ -94,7 +94,7 @@ class RoutesTest {
     void whatIsNoExpressionIsRefused() {
         refused(
                 () -> new Routes(new TinyBlock(TinyWeights.seeded(1), true), HIDDEN, REST).choose("fc(", REST),
-                "'fc(' is no regular expression: Unclosed group; put Pattern.quote");
+                "'fc(' is not a regular expression: Unclosed group; use Pattern.quote");
     }
 
     private static Model initialised(Block block, Shape input) {

@@ -95,7 +95,7 @@ public interface Engine extends AutoCloseable {
      */
     default Ranks transport(Ranks ranks, Transport choice) {
         if (choice == Transport.NCCL) {
-            throw new EngineException("ranks.transport is nccl, which carries the memory of cards, and the engine is "
+            throw new EngineException("ranks.transport is nccl, which works only between cards, and the engine is "
                     + name() + "; set it to auto or mpi");
         }
         return ranks;

@@ -66,7 +66,7 @@ import picocli.CommandLine.Spec;
             "  ht help train                              the options of one command",
             "",
             "Exit codes: 0 success, 1 a check failed, 2 bad input, 3 diverged, 4 no room on",
-            "disk or in memory, 5 no permission, 6 other trouble with files, 70 a bug,",
+            "disk or in memory, 5 no permission, 6 another error with files, 70 a bug,",
             "130 interrupted.",
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
             "limits the cpu engine. docs/USE.md lists all such variables."

@@ -134,11 +134,11 @@ class AnswersTest {
         List<String> large = Ht.set("preset=gpt2-124m data.train=x data.validation=x");
         assertThat(ht.fine("predict", MUON, large, "--set steps=600"))
                 .contains("effective rate 27 %", "(Muon, M1, width 768, 610 steps)")
-                .doesNotContain("expect more");
+                .doesNotContain("expect a larger");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60"))
                 .contains("effective rate 31 %", "(Muon, M1, width 768, 70 steps)");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60000"))
-                .contains("no run like this one was measured, so expect more");
+                .contains("we measured no run like this one, so expect a larger error");
         assertThat(ht.fine("predict", MUON, "--set preset=small --set steps=30"))
                 .contains("effective rate 24 %", "(Muon, M1, width 256, 25 steps)");
         assertThat(ht.fine("predict", MUON, "--set matrices.direction=adam"))
@@ -266,7 +266,7 @@ class AnswersTest {
     @Test
     void tokensPerStepAreCarriedByTheStepsThatAreLeft() {
         assertThat(ht.fine("rates", MUON, "--set steps=400 --with model.accumulation=4"))
-                .contains("tokens per step times 4.000", "--with steps=100, and rates times 2.000");
+                .contains("4.000 times the tokens per step", "--with steps=100, which multiplies rates by 2.000");
         String both = ht.fine("rates", MUON, "--set steps=400 --with model.accumulation=4 --with steps=100");
         assertThat(both).contains("matrices.rate=0.04").doesNotContain("tokens per step");
     }
@@ -284,7 +284,9 @@ class AnswersTest {
         String ball = ht.fine("rates ../runs/muonh.yaml --set steps=9000 --with steps=1000");
         assertThat(ball).contains("--set matrices.rate=0.0600").doesNotContain("matrices.decay", "the warm-up");
         assertThat(ht.refused("rates", MUON, "--set steps=9000 --set matrices.rate=0.5 --with steps=450"))
-                .contains("rate 0.5 and decay 0.1 of 9000 steps cannot be carried to 450", "take more than 450");
+                .contains(
+                        "rate 0.5 and decay 0.1 of 9000 steps cannot be carried over to 450 steps",
+                        "take more steps than 450");
         String asked = ht.fine("rates", MUON, "--set steps=900 --with steps=100 --with matrices.decay=0.2");
         assertThat(asked).contains("to   Muon, decay 0.2").doesNotContain("matrices.decay=0.3");
     }
@@ -308,7 +310,7 @@ class AnswersTest {
     @Test
     void badQuestions() {
         assertThat(ht.fine("rates", MUON, "--to adamw")).contains("not a tuned rate");
-        assertThat(ht.refused("rates", MUON)).contains("nothing to carry the rates to");
+        assertThat(ht.refused("rates", MUON)).contains("say where to carry the rates");
         assertThat(ht.refused("rates", MUON, "--to lion")).contains("unknown optimizer 'lion'");
         assertThat(ht.refused("rates", MUON, "--with matrices.decya=1")).contains("unknown key");
         for (String own : List.of("matrices.rate=0.1", "matrices.final_ratio=0.1", "matrices.groups.fc.rate=1")) {

@@ -57,9 +57,9 @@ class CertifyTest {
                 "mode=hypertransfer | mode=decay-transfer target_decay=0.1 decay=0 | both follow Base(0.1), A carried by a Hyperball: hypertransfer, B by Base(0.0): decay-transfer",
                 "schedule=trapezoid:.2 | schedule=trapezoid:0.20 grid=0 engine=cpu model.batch=1 model.accumulation=2 | the same settings",
                 "adamw.rate=0.02 | adamw.rate=0.02 adamw.embedding_rate=0.02 model.precision=fp8 | the same settings",
-                "mode=hyperball shape_factor=none | mode=hyperball shape_factor=rms decay=0.7 | by the numbers of the check only",
+                "mode=hyperball shape_factor=none | mode=hyperball shape_factor=rms decay=0.7 | only the numbers of the check say so",
                 "mode=fair momentum=0 | mode=hyperball momentum=0 | without momentum the scale of a gradient does not",
-                "momentum=0 nesterov=true | momentum=0 nesterov=false | by the numbers of the check only",
+                "momentum=0 nesterov=true | momentum=0 nesterov=false | only the numbers of the check say so",
             })
     void theSame(String a, String b, String map) throws Exception {
         JsonNode found = certificate(file("a", a), file("b", b));
@@ -210,9 +210,8 @@ class CertifyTest {
         Files.writeString(log, text.toString().replace("blocks.0.attn.q", "layer"));
         assertThat(ht.refused("certify", muon, log))
                 .contains(
-                        "has no step of a matrix that",
-                        "its matrices are layer.weight, those of the run blocks.0.attn.q")
-                .endsWith("; name them, and count steps, as the run does");
+                        "have no step of a matrix in common", "the file has layer.weight, the run has blocks.0.attn.q")
+                .endsWith("; use the run's names and step numbers");
     }
 
     @Test

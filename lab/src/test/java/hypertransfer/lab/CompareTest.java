@@ -67,7 +67,7 @@ class CompareTest {
         run("a", 2, 0.1, 3.5, 3.2);
         run("b", 1, 0.2, 3.5, 3.1);
         run("b", 2, 0.2, 3.5, 3.1);
-        assertThat(ht.fine("compare", out)).contains("not told from noise");
+        assertThat(ht.fine("compare", out)).contains("within noise");
     }
 
     /** A key that came later stands in the newer run only, with the value that the older one had without it. */
@@ -123,8 +123,8 @@ class CompareTest {
         assertThat(all.at("/3/holm").isNull()).isTrue();
         assertThat(ht.fine("compare", out, "--baseline a"))
                 .contains("p = 0.010, 0.030 by Holm for 3 tests: more than noise")
-                .contains("p = 0.040, 0.060 by Holm for 3 tests: not told from noise")
-                .contains("p = 0.030, 0.060 by Holm for 3 tests: not told from noise");
+                .contains("p = 0.040, 0.060 by Holm for 3 tests: within noise")
+                .contains("p = 0.030, 0.060 by Holm for 3 tests: within noise");
     }
 
     /** Three of five trials: the lowest is among them in 6 of 10 choices, the second is the lowest in 3, the third in 1. */

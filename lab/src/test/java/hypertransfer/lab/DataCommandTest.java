@@ -34,7 +34,7 @@ class DataCommandTest {
                 .contains("documents   2", "train       8 tokens in " + shard, "validation  0 tokens in no shard");
         assertThat(ht.fine("data inspect", shard, "--vocab 50257"))
                 .contains("magic 20240520, version 1", "tokens      8", "ids         5 different, 198 to 50256")
-                .contains("documents   2 begin here (token 50256)")
+                .contains("documents   2 start in this file (token 50256)")
                 .contains("first ids   50256 15496 995 198 50256 15496 757 198")
                 .contains("as gpt2     <|endoftext|>Hello world\n<|endoftext|>Hello again\n");
     }
@@ -49,7 +49,7 @@ class DataCommandTest {
         assertThat(ht.fine("data inspect", shards))
                 .containsPattern("long_train_000001.bin +1,978 +1 +\\d+ to 50256 gpt2")
                 .containsPattern("long_val_000000.bin +1,025 +1 ")
-                .contains("3,003 tokens in 2 shards, all of them sound");
+                .contains("3,003 tokens in 2 shards, without errors");
         assertThat(ht.fine("data inspect", shards, "--json")).contains("\"tokens\":1978,\"documents\":1");
         Files.write(shards.resolve("long_val_000000.bin"), new byte[2000]);
         assertThat(ht.refused("data inspect", shards)).contains("long_val_000000.bin is not a shard of GPT-2 tokens");

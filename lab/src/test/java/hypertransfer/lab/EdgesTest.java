@@ -169,7 +169,7 @@ class EdgesTest {
         ByteBuffer last = ByteBuffer.wrap(good).order(ByteOrder.LITTLE_ENDIAN);
         last.putFloat(good.length - 4, Float.NaN);
         Files.write(weights, good);
-        assertThat(ht.refused("import", weights, file, "--out", to)).contains("holds NaN, which is no weight");
+        assertThat(ht.refused("import", weights, file, "--out", to)).contains("holds NaN, which is not a weight");
         assertThat(to).doesNotExist();
     }
 

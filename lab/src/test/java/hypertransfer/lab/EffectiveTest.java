@@ -201,9 +201,7 @@ class EffectiveTest {
     void badRowIsNamedAndTheRestAnswered(String row, String message) throws Exception {
         String good = "0,fc,2,3,0.5,0.4\n1,fc,2,3,0.5,0.4\n2,fc,2,3,0.5,0.4\n";
         JsonNode answer = ht.json("effective", log("bad.csv", HEADER + good + row + "\n4,fc,2,3,0.5,0.4\n"));
-        assertThat(ht.err())
-                .contains(message)
-                .containsPattern("ht: rows that were read: \\d+, lines that were left out: 1");
+        assertThat(ht.err()).contains(message).containsPattern("ht: rows read: \\d+, lines left out: 1");
         assertThat(answer.at("/matrices/0/steps").asInt()).isEqualTo(4);
         assertThat(answer.get("left_out").asInt()).as("once").isEqualTo(1);
     }
@@ -245,7 +243,7 @@ class EffectiveTest {
         assertThat(ht.fine("effective", log("b.csv", "step,weight_norm,update_norm\n0,2,1\n1,2,1\n")))
                 .contains("without decay weight decay is taken as 0");
         assertThat(ht.refused("effective", log("c.csv", ""))).contains("is empty");
-        assertThat(ht.refused("effective", log("d.csv", HEADER))).contains("there are none");
+        assertThat(ht.refused("effective", log("d.csv", HEADER))).contains("has no usable row: it has no rows");
         assertThat(ht.refused("effective", log("e.csv", "step,step\n1,2\n"))).contains("a column twice");
         assertThat(ht.refused("effective", directory.resolve("none.csv"))).contains("is not a file");
         assertThat(ht.refused("effective", log("f.jsonl", "{\"step\":1\n"))).contains("line 1: no JSON");

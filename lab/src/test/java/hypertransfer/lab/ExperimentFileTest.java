@@ -89,8 +89,8 @@ class ExperimentFileTest {
             {a: {settings: [matrices.rate=0.01|0.01]}}      ;                        ; run a has the grid matrices.rate=0.01|0.01
             {a: {}, b: {settings: [matrices.rate=0.01|-1]}} ;                        ; mine.yaml: run b: matrices.rate is -1
             {a: {settings: [matrices.rate=0.02|0.04]}, a-0.04: {}} ;                 ; runs a and a-0.04 would both be trained in
-            {a: {settings: [matrices.rate=0.02|0.04]}}      ; --set matrices.rate=0.1 ; every point of run a
-            {a: {}}                                         ; --seeds 2 --set seed=7 ; --set seed is for one seed, and here are 2
+            {a: {settings: [matrices.rate=0.02|0.04]}}      ; --set matrices.rate=0.1 ; every point of the grid of run a
+            {a: {}}                                         ; --seeds 2 --set seed=7 ; --set seed sets one seed, but this experiment has 2
             """)
     void grids(String runs, String options, String problem) throws Exception {
         Path file = Files.writeString(dir.resolve("mine.yaml"), "title: t\npresets: {}\nruns: " + runs + "\n");

@@ -121,8 +121,8 @@ class FairTest {
         assertThat(run).isDirectoryNotContaining("glob:**schedule*");
         assertThat(ht.refused("fair", run, adam, "--schedule-of lion")).contains("the sides are muon, adam");
         Path named = Files.copy(adam, dir.resolve("adam-fair.yaml"));
-        assertThat(ht.refused("fair", adam, named)).contains("the sides adam and adam-fair cannot be told apart");
-        assertThat(ht.refused("fair", named, muon, adam)).contains("the sides adam and adam-fair cannot be told apart");
+        assertThat(ht.refused("fair", adam, named)).contains("the sides adam and adam-fair clash");
+        assertThat(ht.refused("fair", named, muon, adam)).contains("the sides adam and adam-fair clash");
         Path wide = Files.writeString(
                 dir.resolve("wide.yaml"), Files.readString(adam).replace("width: 8", "width: 16"));
         assertThat(ht.refused("fair", run, wide)).contains("only the optimizers may differ");

@@ -90,18 +90,18 @@ class LaunchTest {
     @Test
     void moreStepsAreToldWithTheirRate() {
         ht.fine("train", file, "--out", run, Ht.TINY, "--set matrices.rate=0.03 --set matrices.warmup=0");
-        String warning = "steps was 3, is 6: all schedules are fitted to that, so the rate of hidden matrices goes from"
+        String warning = "steps was 3, is 6: all schedules now end there, so the rate of hidden matrices goes from"
                 + " 0.010000 at step 2 to 0.015000 at step 3; set matrices.rate and adamw.rate to continue at another,"
                 + " or train all 6 steps anew with another --out";
         assertThat(ht.fine("train", run, "--set steps=6")).contains(warning);
-        assertThat(ht.fine("train", run, "--set steps=6")).as("the same").doesNotContain("fitted");
+        assertThat(ht.fine("train", run, "--set steps=6")).as("the same").doesNotContain("all schedules");
         String changed = "was changed at step 3: steps was 3, is 6";
         assertThat(ht.fine("transfer", run, "--mode hypertransfer")).contains(changed, "the gap will not be zero");
         assertThat(ht.run("verify", run, "--from 0")).isEqualTo(Exit.CHECK_FAILED);
         assertThat(ht.out())
                 .contains(changed, "steps before had other settings")
                 .doesNotContain("should be the same");
-        assertThat(ht.fine("train", run, "--set log.matrices_every=2")).doesNotContain("fitted");
+        assertThat(ht.fine("train", run, "--set log.matrices_every=2")).doesNotContain("all schedules");
         Path twin = Path.of(run + "-hypertransfer");
         for (Object[] words :
                 new Object[][] {{"compare", run, twin}, {"runs", run}, {"predict", run}, {"rates", run, "--to muonh"}
@@ -113,7 +113,7 @@ class LaunchTest {
         assertThat(dir.resolve("report.html")).content().contains("settings were changed on the way (changes.txt)");
         Path flat = dir.resolve("flat");
         ht.fine("train", file, "--out", flat, Ht.TINY, "--set matrices.warmup=0 --set matrices.schedule=constant");
-        assertThat(ht.fine("train", flat, "--set steps=6")).as("one rate").doesNotContain("fitted");
+        assertThat(ht.fine("train", flat, "--set steps=6")).as("one rate").doesNotContain("all schedules");
     }
 
     /** A directory in state 'failed' was left, and stayed in the list of runs. */
@@ -147,7 +147,7 @@ class LaunchTest {
                 Files.readString(state).replace("finished", "interrupted").replace("\"step\":3", "\"step\":1"));
         assertThat(ht.fine("transfer", run, "--mode hypertransfer"))
                 .contains("warning: the target is interrupted at step 1 of 3: later steps have nothing to compare with")
-                .contains("gap to the target: one of 3 steps has a target, which says nothing");
+                .contains("gap to the target: only one of 3 steps has a target, which is too few to compare");
     }
 
     /** The path was cut at ' #' by YAML: no gap, and no message; it was absolute, and "another configuration" was the answer. */

@@ -170,7 +170,7 @@ class MainTest {
         assertThat(ht.refused("sample out --tokens 1e3"))
                 .startsWith("ht: invalid value for option '--tokens': '1e3' is not a whole number, or too large; run");
         assertThat(ht.refused("fair a.yaml --out b"))
-                .isEqualTo("ht: there is one side only, a.yaml; give two or more runs or configurations");
+                .isEqualTo("ht: there is only one side, a.yaml; give two or more runs or configurations");
         assertThat(ht.refused("transfer out --mode bse"))
                 .as("of our own types")
                 .startsWith("ht: unknown mode 'bse'; the modes are base,");

@@ -66,7 +66,7 @@ class StartTest {
         assertThat(answer.path("seconds").asDouble()).isPositive();
         assertThat(run).doesNotExist();
         assertThat(ht.refused("train ../runs/muon.yaml --out", run, Ht.TINY, "--json"))
-                .contains("--json is for --dry-run");
+                .contains("--json needs --dry-run");
     }
 
     @Test

@@ -85,8 +85,9 @@ class VerifyTest {
 
     @Test
     void refusals() {
-        assertThat(ht.refused("verify", run, "--from 5")).contains("--from is 5;", "can be taken up at 0, 4, 8");
-        assertThat(ht.refused("verify", run, "--from 12")).contains("can be taken up at 0, 4, 8");
+        assertThat(ht.refused("verify", run, "--from 5"))
+                .contains("--from is 5;", "can be trained again from step 0, 4, 8");
+        assertThat(ht.refused("verify", run, "--from 12")).contains("can be trained again from step 0, 4, 8");
         assertThat(ht.refused("verify", run, "--steps 0")).contains("--steps is 0; it must be one or more");
         assertThat(ht.refused("verify", run, "--set matrices.rate=1")).contains("only engine can be set here");
         assertThat(ht.refused("verify", dir)).contains("is not a run");

@@ -26,9 +26,10 @@ public record Horizon(int from, int to) {
     public void check(double rate, double decay) {
         double least = rate * decay * from; // so many steps make the product 1
         if (to <= least) {
-            throw new Refusal("rate " + rate + " and decay " + decay + " of " + from + " steps cannot be carried to "
-                    + to + ": times " + factor() + " each, their product would be 1 or more; take more than "
-                    + (long) least);
+            throw new Refusal("rate " + rate + " and decay " + decay + " of " + from
+                    + " steps cannot be carried over to "
+                    + to + " steps: multiplied by " + factor() + " each, their product would be 1 or more; take more"
+                    + " steps than " + (long) least);
         }
     }
 }

@@ -339,7 +339,7 @@ class PredictionTest {
         }
         law.check(1.1, 0.1);
         assertThatThrownBy(() -> law.check(2, 0.1))
-                .hasMessageContaining("of 9000 steps cannot be carried to 1000: times 3.0 each")
-                .hasMessageContaining("take more than 1800");
+                .hasMessageContaining("of 9000 steps cannot be carried over to 1000 steps: multiplied by 3.0 each")
+                .hasMessageContaining("take more steps than 1800");
     }
 }

@@ -105,7 +105,7 @@ public record Muon(double momentum, boolean nesterov, Coefficients coefficients,
 
     private static void sized(int length, int rows, int cols) {
         if (rows < 1 || cols < 1 || length != (long) rows * cols) {
-            throw new Refusal("an array of " + length + " numbers is no matrix of " + rows + " x " + cols);
+            throw new Refusal("an array of " + length + " numbers is not a matrix of " + rows + " x " + cols);
         }
     }
 }

@@ -63,8 +63,8 @@ public final class Weights {
     public Weights(State state, double[] values, Transfer transfer, Direction direction) {
         double norm = Reading.of(values, values).w();
         if (!(Math.abs(norm - state.norm()) <= NEAR * norm)) {
-            throw new Refusal(state.matrix() + " at step " + state.step() + ": the state is of a matrix of norm "
-                    + state.norm() + ", and the values have " + norm + "; restore both from the same checkpoint");
+            throw new Refusal(state.matrix() + " at step " + state.step() + ": the state belongs to a matrix of norm "
+                    + state.norm() + ", but the values have norm " + norm + "; restore both from the same checkpoint");
         }
         this.state = state;
         this.values = values;
@@ -106,7 +106,7 @@ public final class Weights {
         if (!evaluated) {
             throw new Refusal(
                     state.matrix() + " at step " + state.step()
-                            + ": a step without evaluated() before it; take the gradient at what evaluated() returns, then step");
+                            + ": evaluated() was not called before step(); take the gradient at what it returns, then call step()");
         }
         if (gradient.length != values.length) {
             throw new Refusal(state.matrix() + " at step " + state.step() + ": the gradient has " + gradient.length

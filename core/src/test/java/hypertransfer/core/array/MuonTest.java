@@ -152,18 +152,18 @@ class MuonTest {
     @Test
     void refusals() {
         refused(() -> new Muon(1, false, Coefficients.JORDAN, ShapeFactor.NONE), "momentum");
-        refused(() -> new Muon().orthogonalized(new double[5], 2, 3), "5 numbers is no matrix of 2 x 3");
-        refused(() -> new Muon().on(2, 3).of(new double[4], 0), "4 numbers is no matrix of 2 x 3");
-        refused(() -> Reading.of(new double[3], new double[2]), "3 numbers cannot move against 2");
+        refused(() -> new Muon().orthogonalized(new double[5], 2, 3), "5 numbers is not a matrix of 2 x 3");
+        refused(() -> new Muon().on(2, 3).of(new double[4], 0), "4 numbers is not a matrix of 2 x 3");
+        refused(() -> Reading.of(new double[3], new double[2]), "the matrix has 3 numbers, and its direction 2");
         Weights weights = new Weights("w", drawn(7, 6), Mode.HYPERTRANSFER_PLUS.transfer(0.1), new Muon().on(2, 3));
-        refused(() -> weights.step(new double[6], 0.1), "w at step 0: a step without evaluated() before it");
+        refused(() -> weights.step(new double[6], 0.1), "w at step 0: evaluated() was not called before step()");
         weights.evaluated();
         weights.step(drawn(8, 6), 0.1);
-        refused(() -> weights.step(new double[6], 0.1), "w at step 1: a step without evaluated() before it");
+        refused(() -> weights.step(new double[6], 0.1), "w at step 1: evaluated() was not called before step()");
         weights.evaluated();
         refused(() -> weights.step(new double[4], 0.1), "w at step 1: the gradient has 4 numbers, and the matrix 6");
-        refused(() -> new Muon().on(-2, 3), "no matrix of -2 x 3"); // was a NegativeArraySizeException
-        refused(() -> new Muon().on(100_000, 100_000), "no matrix of 100000 x 100000"); // was an integer overflow
+        refused(() -> new Muon().on(-2, 3), "not a matrix of -2 x 3"); // was a NegativeArraySizeException
+        refused(() -> new Muon().on(100_000, 100_000), "not a matrix of 100000 x 100000"); // was an integer overflow
     }
 
     /** The matrix was multiplied by the quotient of the norms, without a word. */
@@ -172,7 +172,7 @@ class MuonTest {
         State other = State.start("w", 99);
         refused(
                 () -> new Weights(other, drawn(7, 6), Mode.HYPERBALL.transfer(0), new Muon().on(2, 3)),
-                "w at step 0: the state is of a matrix of norm 99.0, and the values have ",
+                "w at step 0: the state belongs to a matrix of norm 99.0, but the values have norm ",
                 "restore both from the same checkpoint");
     }
 

@@ -57,7 +57,7 @@ public record Functions(String name, SymbolLookup symbols, Map<String, MethodHan
     public MemorySegment address(String symbol) {
         return symbols.find(symbol)
                 .orElseThrow(() -> new EngineException(name + " has no " + symbol
-                        + "; a release that has it is needed: docs/USE.md names those that work"));
+                        + "; install a release that has it: docs/USE.md names those that work"));
     }
 
     @Override

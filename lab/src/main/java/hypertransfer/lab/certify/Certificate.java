@@ -150,7 +150,7 @@ record Certificate(
         }
         if (found.means() == Means.DIFFERENT && equal) {
             notes.add("no map is known, and the check shows no difference: " + found.reason());
-            return same("by the numbers of the check only", check);
+            return same("only the numbers of the check say so", check);
         }
         if (equal) {
             notes.add("the check does not show it: its gradients are not those of the sides");
@@ -189,9 +189,9 @@ record Certificate(
             }
         });
         if (rows.isEmpty()) {
-            throw new Refusal(file + " has no step of a matrix that " + ours.place() + " has logged: its matrices are "
-                    + there.first() + (there.size() == 1 ? "" : " to " + there.last()) + ", those of the run "
-                    + names.getFirst() + " to " + names.getLast() + "; name them, and count steps, as the run does");
+            throw new Refusal(file + " and " + ours.place() + " have no step of a matrix in common: the file has "
+                    + there.first() + (there.size() == 1 ? "" : " to " + there.last()) + ", the run has "
+                    + names.getFirst() + " to " + names.getLast() + "; use the run's names and step numbers");
         }
         Map<String, Double> largest = new LinkedHashMap<>();
         Effective.Row first = null;

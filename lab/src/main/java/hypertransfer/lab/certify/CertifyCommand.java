@@ -18,7 +18,7 @@ import tools.jackson.databind.ObjectWriter;
 @Command(
         name = "certify",
         description =
-                "Says whether two configurations, two runs, or a run and a log made elsewhere are the same dynamics.",
+                "Says whether two configurations, two runs, or a run and a log made elsewhere have the same dynamics.",
         footer = {
             "  ht certify runs/muon.yaml out/muon-hypertransfer",
             "  ht certify out/muonh out/replayed --out certificate",
@@ -26,10 +26,10 @@ import tools.jackson.databind.ObjectWriter;
             "",
             "The answer is 'the same (map: ...)', 'the same to first order in the rate,",
             "because ...' or 'different from step t on, because ...'. It follows from the",
-            "settings, in exact arithmetic, and from a check: both are trained for a few",
-            "steps in double precision, on a small network with the same routing. Where the",
-            "two disagree, the numbers decide, and that is said. Of a log, with the columns",
-            "of 'ht effective', only what it has is compared.",
+            "settings, in exact arithmetic, and from a check that trains both for a few steps",
+            "in double precision, on a small network with the same routing. If the two",
+            "disagree, the numbers decide, and the answer says so. A log has the columns of",
+            "'ht effective'; only its own columns are compared.",
             "Exit code 0: the same; 1: different, or the same to first order only."
         })
 public final class CertifyCommand implements Callable<Integer> {
@@ -48,7 +48,7 @@ public final class CertifyCommand implements Callable<Integer> {
     @Option(
             names = "--bound",
             paramLabel = "X",
-            description = "Relative differences below it are none (default: 1e-9, or 1e-4 of a log).")
+            description = "Ignore relative differences below this (default: 1e-9, or 1e-4 for a log).")
     private Double bound;
 
     @Option(names = "--out", paramLabel = "FILE", description = "Writes the certificate as FILE.json and FILE.txt.")

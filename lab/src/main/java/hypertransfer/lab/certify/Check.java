@@ -76,7 +76,7 @@ record Check(
                 }
             }
         }
-        throw new Refusal("no small network has the routing of both: " + first.getMessage(), first);
+        throw new Refusal("there is no small network with the routing of both sides: " + first.getMessage(), first);
     }
 
     private static Configuration small(Configuration c, int layers, int heads, List<String> both) {
@@ -108,8 +108,8 @@ record Check(
             Configuration one, Configuration two, String series, int steps, boolean whole, double scale, double bound) {
         List<Taken> a = take(one, steps, scale, null);
         if (series != null && a.size() < steps) {
-            throw new Refusal(
-                    "the side that is recorded diverges at step " + a.size() + " of the check; lower its rates");
+            throw new Refusal("the side whose rates are recorded diverges at step " + a.size()
+                    + " of the check; lower its rates");
         }
         List<Taken> b = take(two, steps, scale, series == null ? null : RecordedRates.of(a, series));
         Map<String, Double> largest = new LinkedHashMap<>();

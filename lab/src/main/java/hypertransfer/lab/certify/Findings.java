@@ -65,7 +65,7 @@ final class Findings {
         }
         rates("AdamW's rate", a.adamw(), b.adamw());
         if (!a.parts().keySet().equals(b.parts().keySet())) {
-            add("another view: not the same parts of matrices count as matrices", Means.DIFFERENT);
+            add("another view: other parts of the matrices count as matrices", Means.DIFFERENT);
             return;
         }
         Map<List<Part>, List<String>> pairs = new LinkedHashMap<>(); // matrices that differ alike are told once

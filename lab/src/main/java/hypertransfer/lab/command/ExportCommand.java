@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
             "  ht export out/muon --out start.safetensors --step 0",
             "  ht export out/llama --out llama.safetensors --format llama",
             "",
-            "The weights are those the network is evaluated at. docs/PROMISES.md shows how to",
-            "read them with Python."
+            "These are the weights at which the network is evaluated. docs/PROMISES.md shows",
+            "how to read them with Python."
         })
 public final class ExportCommand implements Runnable {
     @Spec

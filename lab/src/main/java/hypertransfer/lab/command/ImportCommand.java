@@ -25,8 +25,8 @@ import picocli.CommandLine.Spec;
             "  ht import model.safetensors llama.yaml --format llama --out out/llama",
             "  ht train out/llama",
             "",
-            "The configuration names the network and how it is trained. docs/PROMISES.md says",
-            "what each format can hold."
+            "The configuration says which network it is and how to train it. docs/PROMISES.md",
+            "says what each format can hold."
         })
 public final class ImportCommand implements Runnable {
     @Spec

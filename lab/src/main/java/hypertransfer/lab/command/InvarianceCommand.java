@@ -25,7 +25,7 @@ import tools.jackson.databind.node.ObjectNode;
             "  ht invariance runs/muon.yaml",
             "  ht invariance runs/muon.yaml --set network=M2 --json",
             "",
-            "matrices.gradient=auto measures the same at the start of a run, and uses it."
+            "matrices.gradient=auto measures the same when a run starts, and uses the result."
         })
 public final class InvarianceCommand implements Runnable {
     @Parameters(paramLabel = "FILE", description = "A configuration.")

@@ -13,13 +13,13 @@ import picocli.CommandLine.Spec;
 
 @Command(
         name = "page",
-        description = "Opens a page that computes norms, effective rates and the rate another optimizer needs.",
+        description = "Opens a page that computes norms, effective rates and the rate that another optimizer needs.",
         footer = {
             "  ht page                     in your browser; no server, no network",
             "  ht page --out rates.html    one file, to keep or to send",
             "",
-            "Paste an optimizer's line, move the sliders, copy the answer. The address keeps",
-            "what you chose. The numbers are those of 'ht predict' and 'ht rates'."
+            "Paste the line that makes your optimizer, move the sliders, copy the answer. The",
+            "address keeps your choice. 'ht predict' and 'ht rates' give the same numbers."
         })
 public final class PageCommand implements Runnable {
     @Spec

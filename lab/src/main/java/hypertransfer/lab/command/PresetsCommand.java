@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 
 @Command(
         name = "presets",
-        description = "Lists the presets: sizes of networks and runs that have a name.",
+        description = "Lists the presets: named sizes of networks and runs.",
         footer = {"  ht presets", "  ht presets --keys", "  ht train runs/muon.yaml --set preset=small"})
 public final class PresetsCommand implements Runnable {
     @Mixin

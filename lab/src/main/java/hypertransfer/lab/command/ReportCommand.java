@@ -31,7 +31,7 @@ public final class ReportCommand implements Runnable {
     @Parameters(
             paramLabel = "RUN",
             arity = "0..*",
-            description = "Runs, or directories with runs in them; the targets they follow are added.")
+            description = "Runs, or directories with runs in them; the targets that they follow are added.")
     private List<Path> places = List.of();
 
     @Option(names = "--out", paramLabel = "FILE", description = "The file to write (default: ${DEFAULT-VALUE}).")

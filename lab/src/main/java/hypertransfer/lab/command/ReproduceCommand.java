@@ -79,8 +79,8 @@ public final class ReproduceCommand implements Callable<Integer> {
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
         int count = seeds == null ? experiment.seeds() : seeds;
         if (count > 1 && set.settings.stream().anyMatch(setting -> setting.startsWith("seed="))) {
-            throw new Refusal("--set seed is for one seed, and here are " + count + " (" + FIRST_SEED + ", "
-                    + (FIRST_SEED + 1) + ", ...); omit it, or take --seeds 1");
+            throw new Refusal("--set seed sets one seed, but this experiment has " + count + " (" + FIRST_SEED + ", "
+                    + (FIRST_SEED + 1) + ", ...); omit it, or use --seeds 1");
         }
         ConfigurationFile.check("--set", set.settings);
         return Standings.train(name, experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);

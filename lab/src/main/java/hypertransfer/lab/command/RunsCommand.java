@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
             "  ht runs out/exp1",
             "  ht runs --json",
             "",
-            "Rates are effective rates, means over the matrices: the angle of a step.",
+            "Rates are effective rates (the angle of a step), means over the matrices.",
             "Continue a run that was killed, interrupted or failed with",
             "  ht train RUN"
         })

@@ -52,7 +52,7 @@ public final class SampleCommand implements Runnable {
     @Option(
             names = "--top-k",
             paramLabel = "K",
-            description = "Draw from the K likeliest tokens only; 0: from all (default).")
+            description = "Draw only from the K likeliest tokens; 0: from all (default).")
     private int topK;
 
     @Option(names = "--seed", paramLabel = "N", description = "Seed of the draws (default: ${DEFAULT-VALUE}).")

@@ -65,7 +65,7 @@ public final class TrainCommand implements Callable<Integer> {
 
     @Option(
             names = "--dry-run",
-            description = "Measure a few steps and show what the run would take: parameters, tokens, memory, time.")
+            description = "Measure a few steps and show what the run would need: parameters, tokens, memory, time.")
     private boolean dry;
 
     @Mixin
@@ -116,7 +116,7 @@ public final class TrainCommand implements Callable<Integer> {
         Path to = directory ? file : out.or(Options.Out.named(file, ""));
         PrintWriter writer = voice(ranks, json.out());
         if (json.only && !dry) {
-            throw new Refusal("--json is for --dry-run; what a run does is in its metrics.jsonl");
+            throw new Refusal("--json needs --dry-run; a run writes its progress to metrics.jsonl");
         }
         if (dry) {
             forecast(c, ranks.rank() == 0);
@@ -167,6 +167,6 @@ public final class TrainCommand implements Callable<Integer> {
                 + "time        %s: %.3g s per step ".formatted(StepLine.duration(r.seconds()), r.stepSeconds())
                 + "(%d measured), %.3g s per validation%n".formatted(r.steps(), r.validationSeconds())
                 + r.memory().table()
-                + "nothing was written; without --dry-run it starts\n";
+                + "nothing was written; to start the run, omit --dry-run\n";
     }
 }

@@ -39,15 +39,15 @@ import picocli.CommandLine.Spec;
 
 @Command(
         name = "transfer",
-        description = "Trains the transferred twin of a run: same start, same data, another space.",
+        description = "Trains the transfer of a run: the same start and the same data in another space.",
         footer = {
             "  ht transfer out/muon --mode hypertransfer            Hyperball follows Muon",
             "  ht transfer out/muonh --mode inverse-hypertransfer   Muon follows MuonH",
             "  ht transfer out/muon --mode decay-transfer --decay 0 without weight decay",
             "  ht transfer out/muon --mode hypertransfer --at 200   from a checkpoint on",
             "",
-            "RUN/ becomes RUN-MODE/; run the same command again to continue it. For networks",
-            "that are not scale-invariant use the plus forms; 'ht invariance' says which are."
+            "The new run is RUN-MODE/; run the same command again to continue it. Use the",
+            "plus forms if a network is not scale-invariant ('ht invariance' says which)."
         })
 public final class TransferCommand implements Callable<Integer> {
     /** Keys that do not change what a run computes, or that are another way to carry the same dynamics. */
@@ -173,8 +173,8 @@ public final class TransferCommand implements Callable<Integer> {
         }
         if (mode == Mode.DECAY_TRANSFER
                 && target.matrices().groups().values().stream().anyMatch(group -> group.containsKey("decay"))) {
-            throw new Refusal(run + " has groups with a weight decay of their own (matrices.groups), and a carrier of"
-                    + " decay-transfer has one for all; follow it with hypertransfer");
+            throw new Refusal(run + " has groups with a weight decay of their own (matrices.groups), but mode"
+                    + " decay-transfer has one for all matrices; use mode hypertransfer");
         }
         List<String> all = new ArrayList<>(List.of(
                 "matrices.mode=" + mode.label(),

@@ -25,11 +25,11 @@ import picocli.CommandLine.Parameters;
 
 @Command(
         name = "verify",
-        description = "Trains a span of a stored run again, and says whether every number is the same to the last bit.",
+        description = "Trains a part of a stored run again, and says whether every number is the same to the last bit.",
         footer = {
             "  ht verify out/muon                         from its last checkpoint on",
             "  ht verify out/muon --from 0 --steps 100    its first hundred steps",
-            "  ht verify out/muon --set engine=cpu        a run of a card, on this machine",
+            "  ht verify out/muon --set engine=cpu        a run from a card, on this machine",
             "",
             "The run is only read. Exit code 0: equal to the bit; 1: not."
         })
@@ -42,7 +42,7 @@ public final class VerifyCommand implements Callable<Integer> {
     @Option(
             names = "--from",
             paramLabel = "STEP",
-            description = "0, or a step that the run has a checkpoint of (default: the last that has steps behind it).")
+            description = "0, or a step with a checkpoint (default: the last checkpoint with steps after it).")
     private Integer from;
 
     @Option(names = "--steps", paramLabel = "N", description = "How many steps (default: ${DEFAULT-VALUE}).")
@@ -97,7 +97,7 @@ public final class VerifyCommand implements Callable<Integer> {
         }
         if (from != null && !starts.contains(from)) {
             String there = starts.stream().map(String::valueOf).collect(Collectors.joining(", "));
-            throw new Refusal("--from is " + from + "; " + run + " can be taken up at " + there);
+            throw new Refusal("--from is " + from + "; " + run + " can be trained again from step " + there);
         }
         return from == null ? (int) starts.getLast() : from;
     }

@@ -24,7 +24,7 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "compare",
         description =
-                "Compares runs: settings that differ, losses, effective rates, and with seeds a test; then tensors.",
+                "Compares runs: settings that differ, losses, effective rates, with several seeds a test; on request tensors.",
         footer = {
             "  ht compare out/muon out/muonh",
             "  ht compare out/exp1/seed-*/muon out/exp1/seed-*/muonh",
@@ -32,19 +32,18 @@ import picocli.CommandLine.Parameters;
             "  ht compare out/exp1 --below 1.5",
             "  ht compare out/muon-hypertransfer out/muon --tensors --at 100",
             "",
-            "Of more than two runs, those that differ only in their seed are one side, which",
-            "the table has the mean of. The order, what a search finds, and rates that are",
-            "said to differ are over the seeds that all sides have. Differences are over",
-            "common seeds; with two or more they have a 95 %% interval and p of a paired",
-            "t-test: how often noise would give such a difference. The first side is the",
-            "baseline; p of several tests is corrected by Holm's method. Rates are effective:",
-            "the angle by which a step turns a matrix, mean over matrices. Same time is only",
-            "meaningful for runs that each had the same machine or card to themselves.",
-            "--below: by 0.004/sqrt(seeds) is the rule of modded-nanogpt's track 3, for a",
-            "noise of 0.0013 between seeds at 124M; the interval takes the noise that is",
-            "there. A schedule that ends later is not the one that ends at that step.",
-            "--tensors: a carrier's matrix is scaled to the other's norm first,",
-            "and the exit code is 1 if a loss differs."
+            "Among more than two runs, those that differ only in their seed form one side;",
+            "the table shows its mean. The order, the result of a search and the warning",
+            "about rates use the seeds that all sides have. Differences use common seeds; two",
+            "or more give a 95 %% interval and p of a paired t-test: how often noise would",
+            "give such a difference. The first side is the baseline; p of several tests is",
+            "corrected by Holm's method. Rates are effective rates, means over matrices. Same",
+            "time is only meaningful for runs that had a machine or card to themselves.",
+            "--below: 0.004/sqrt(seeds) is the rule of modded-nanogpt's track 3, for a noise",
+            "of 0.0013 between seeds at 124M; the interval uses the noise of your seeds. A",
+            "run whose schedule ends later is not comparable to one that ends at that step.",
+            "--tensors scales a carrier's matrix to the other's norm first; the exit code is",
+            "1 if a loss differs."
         })
 public final class CompareCommand implements Callable<Integer> {
     private static final double NOISE = 0.05;
@@ -61,13 +60,13 @@ public final class CompareCommand implements Callable<Integer> {
     @Option(
             names = "--below",
             paramLabel = "LOSS",
-            description = "Count the steps until the validation loss is below this one, too.")
+            description = "Also count the steps until the validation loss is below this one.")
     private Double below;
 
     @Mixin
     private JsonOption json;
 
-    @Option(names = "--tensors", description = "Compare every tensor of one checkpoint of two runs, too.")
+    @Option(names = "--tensors", description = "Also compare every tensor of one checkpoint of two runs.")
     private boolean withTensors;
 
     @Option(
@@ -132,8 +131,9 @@ public final class CompareCommand implements Callable<Integer> {
             if (fold >= Turning.APART) {
                 String sides = " (" + slow.name() + ", " + fast.name() + ")";
                 out.printf("these runs turn their matrices at rates that differ %.2g-fold%s: ", fold, sides);
-                out.println("they compare rates as well as optimizers; train them at one with: ht fair "
-                        + Next.word(slow.run()) + " " + Next.word(fast.run()));
+                out.println(
+                        "they compare rates as well as optimizers; train them at the same effective rates with: ht fair "
+                                + Next.word(slow.run()) + " " + Next.word(fast.run()));
             }
         }
         if (!c.searches().isEmpty()) {
@@ -164,12 +164,12 @@ public final class CompareCommand implements Callable<Integer> {
                             : "the lead last changed by step " + d.crossover());
             Paired ends = d.ends();
             if (ends.p() == null) {
-                out.println("  one common seed: whether this is noise cannot be told");
+                out.println("  one common seed: too few to say whether this is noise");
             } else {
                 String holm = tests < 2 ? "" : String.format(", %.2g by Holm for %d tests", ends.holm(), tests);
                 out.printf("  %d common seeds: 95 %% interval %+.5f to %+.5f, ", ends.pairs(), ends.low(), ends.high());
                 out.printf("p = %.2g%s: ", ends.p(), holm);
-                out.println(ends.holm() < NOISE ? "more than noise" : "not told from noise");
+                out.println(ends.holm() < NOISE ? "more than noise" : "within noise");
             }
         }
     }

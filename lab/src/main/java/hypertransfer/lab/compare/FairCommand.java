@@ -25,16 +25,16 @@ import picocli.CommandLine.Parameters;
         name = "fair",
         description =
                 "Trains optimizers at their own rates and again at the effective rates of one of them, and says how much of"
-                        + " their difference was rate.",
+                        + " their difference came from the rates.",
         footer = {
             "  ht fair out/muon out/adamw",
             "  ht fair runs/muon.yaml runs/adam.yaml --seeds 3 --set steps=200",
             "  ht fair out/adamw out/lion out/muon --schedule-of muon",
             "",
-            "Every matrix takes the effective rate that the same matrix had in the named",
-            "run: a Base optimizer by the fair rate (mode fair), a Hyperball as its schedule.",
-            "AdamW's part keeps its own rate. Finished runs are used as they are. Ctrl-C",
-            "stops it safely; run the same command again to continue."
+            "Every matrix takes the effective rates that the same matrix had in the run of",
+            "--schedule-of: a Base optimizer through the fair rate (mode fair), a Hyperball",
+            "as its schedule. AdamW's part keeps its own rate. Finished runs are used as they",
+            "are. Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class FairCommand implements Callable<Integer> {
     @Parameters(
@@ -46,13 +46,13 @@ public final class FairCommand implements Callable<Integer> {
     @Option(
             names = "--schedule-of",
             paramLabel = "SIDE",
-            description = "The side whose effective rates all take (default: the first).")
+            description = "The side whose effective rates all sides take (default: the first).")
     private String leader;
 
     @Option(
             names = "--seeds",
             paramLabel = "N",
-            description = "Number of seeds, from that of the named side on (default: ${DEFAULT-VALUE}).")
+            description = "Number of seeds; the first is the named side's own (default: ${DEFAULT-VALUE}).")
     private int seeds = 1;
 
     @Mixin
@@ -70,7 +70,7 @@ public final class FairCommand implements Callable<Integer> {
     public Integer call() {
         if (places.size() < 2) {
             throw new Refusal(
-                    "there is one side only, " + places.getFirst() + "; give two or more runs or configurations");
+                    "there is only one side, " + places.getFirst() + "; give two or more runs or configurations");
         }
         readSides();
         leader = leader == null ? sides.keySet().iterator().next() : leader;
@@ -113,7 +113,7 @@ public final class FairCommand implements Callable<Integer> {
         } catch (Refusal e) {
             throw new Refusal(
                     name + " cannot take the effective rates of " + leader + ": " + e.getMessage()
-                            + "; omit that, or give --schedule-of " + name,
+                            + "; remove that setting, or give --schedule-of " + name,
                     e);
         }
     }
@@ -138,8 +138,8 @@ public final class FairCommand implements Callable<Integer> {
             }
             if (c.matrices().groups().values().stream().anyMatch(group -> group.containsKey("mode"))) {
                 throw new Refusal(
-                        place + " has groups with a mode of their own (matrices.groups), and all matrices take one"
-                                + " here; omit these modes");
+                        place + " has groups with a mode of their own (matrices.groups), but here all matrices"
+                                + " take one mode; omit these modes");
             }
             Configuration one = sides.values().iterator().next();
             if (!c.architecture().equals(one.architecture())
@@ -152,8 +152,8 @@ public final class FairCommand implements Callable<Integer> {
         }
         for (String name : sides.keySet()) {
             if (sides.containsKey(name + "-fair")) {
-                throw new Refusal("the sides " + name + " and " + name
-                        + "-fair cannot be told apart here, where -fair is a side at the common rates; rename one");
+                throw new Refusal("the sides " + name + " and " + name + "-fair clash, because " + name
+                        + "-fair is also the name of " + name + " at the common rates; rename one");
             }
         }
     }

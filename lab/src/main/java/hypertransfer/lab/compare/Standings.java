@@ -91,7 +91,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             boolean single = difference != null && difference.pairs() == 1;
             return share.low() != null
                     ? mean + " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high())
-                    : single ? mean : "not told";
+                    : single ? mean : "unclear";
         }
     }
 

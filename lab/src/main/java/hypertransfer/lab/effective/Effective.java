@@ -61,8 +61,8 @@ public record Effective(
             require(file, columns);
         }
         if (curves.isEmpty()) {
-            throw new Refusal(file + " has no row that can be used: "
-                    + (log.leftOut == 0 ? "there are none" : String.join("; ", log.problems)));
+            throw new Refusal(file + " has no usable row: "
+                    + (log.leftOut == 0 ? "it has no rows" : String.join("; ", log.problems)));
         }
         List<Summary> summaries = curves.values().stream().map(Curve::summary).toList();
         long horizon = curves.values().stream().mapToLong(Curve::horizon).max().orElseThrow();

@@ -29,10 +29,10 @@ import picocli.CommandLine.Parameters;
             "  rate, decay     learning rate and decoupled weight decay",
             "  inner_product   <u,w>, optional: gives the exact angle of a step",
             "",
-            "docs/USE.md has the lines of PyTorch and JAX that write such a file.",
-            "at rest: the norm at which decay and growth balance. implied: rate * decay /",
+            "docs/USE.md says how PyTorch and JAX write such a file.",
+            "at rest is the norm at which decay and growth balance; implied is rate * decay /",
             "effective. The last column is the schedule of angles with which a Hyperball",
-            "does the same. Rows that cannot be used are named on the error stream."
+            "takes the same steps. The error stream names rows that cannot be used."
         })
 public final class EffectiveCommand implements Runnable {
     @Parameters(paramLabel = "LOG", description = "A .csv or .jsonl file, also with .gz.")
@@ -59,8 +59,7 @@ public final class EffectiveCommand implements Runnable {
         PrintWriter err = json.err();
         answer.problems().forEach(p -> err.println("ht: " + log + " " + p));
         if (answer.leftOut() > 0) {
-            err.println(
-                    "ht: rows that were read: " + answer.rows() + ", lines that were left out: " + answer.leftOut());
+            err.println("ht: rows read: " + answer.rows() + ", lines left out: " + answer.leftOut());
         }
         json.either(answer, this::print);
     }

@@ -145,7 +145,7 @@ final class LogReader {
             if (!cells.isConsistent()) {
                 leaveOut(line, "", cells.size() + " cells instead of " + names.size());
             } else if (!all.hasNext() && last != '\n' && last != '\r') {
-                leaveOut(line, "", "the file ends within it; if it is whole, put a newline behind it");
+                leaveOut(line, "", "the file ends within it; if the line is complete, add a newline");
             } else {
                 spread(line, cells.toMap());
             }

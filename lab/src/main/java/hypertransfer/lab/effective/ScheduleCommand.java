@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "schedule",
         description = "Writes the rate of every hidden matrix at every step of a finished run as a recorded schedule,"
-                + " and sums it up.",
+                + " and prints a summary.",
         footer = {
             "  ht schedule out/fair              writes out/fair/schedule-rate.json",
             "  ht schedule out/muon --series effective --out muon-as-angles.json",
@@ -31,9 +31,9 @@ import picocli.CommandLine.Parameters;
             "",
             "The series: rate, for a Base optimizer; effective, an angle for a Hyperball;",
             "replay, rate and weight decay with which plain Muon of any framework takes the",
-            "same steps. A run of another length stretches rates, one of another depth",
-            "takes those of the same kind at the same relative depth. The error of a named",
-            "schedule is relative, root mean square over the steps."
+            "same steps. A run of another length stretches the rates; in a run of another",
+            "depth, each matrix takes the rates of its kind at the same relative depth. The",
+            "error of a named schedule is relative, root mean square over the steps."
         })
 public final class ScheduleCommand implements Runnable {
     /** No fit needs more points of a curve. */

@@ -100,7 +100,7 @@ public record Launch(Path directory, Configuration configuration, boolean brief,
         Optional<Run> target = held.run().named(c.target());
         if (c.target() != null && target.isEmpty()) {
             out.println(Ink.YELLOW.on("warning:") + " the run that this one follows, " + c.target()
-                    + ", is not there: no gap is shown");
+                    + ", was not found: no gap is shown");
         }
         StepLine line = new StepLine(out, c, target, brief).titled("run " + directory);
         try {

@@ -37,7 +37,7 @@ public final class Next {
     public static String transferred(Path target, Path run) {
         Map<String, String> commands = new LinkedHashMap<>();
         commands.put("ht report " + word(target) + " " + word(run), "both as a page");
-        commands.put("ht compare " + word(target) + " " + word(run), "where they part, if they do");
+        commands.put("ht compare " + word(target) + " " + word(run), "where they differ, if they do");
         return list(commands);
     }
 

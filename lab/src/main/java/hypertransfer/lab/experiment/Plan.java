@@ -61,8 +61,8 @@ public record Plan(
         for (Point point : points.values().stream().flatMap(List::stream).toList()) {
             for (String setting : settings) {
                 if (point.grid.containsKey(setting.split("=", 2)[0])) {
-                    throw new Refusal("--set " + setting + " would be the value of every point of run " + point.run
-                            + ", which has a grid of it; change the grid in the experiment's file");
+                    throw new Refusal("--set " + setting + " would set every point of the grid of run " + point.run
+                            + " to one value; change the grid in the experiment's file instead");
                 }
             }
             if (needs(point.run).findAny().isEmpty()) { // what cannot be trained is told before anything is
@@ -83,8 +83,7 @@ public record Plan(
                         List.of(pair[1].contains("{") ? new String[] {pair[1]} : pair[1].split("\\|", -1));
                 if (values.size() > 1
                         && (values.contains("") || Set.copyOf(values).size() < values.size())) {
-                    throw new Refusal(
-                            "run " + run + " has the grid " + setting + "; each value must be there, and once");
+                    throw new Refusal("run " + run + " has the grid " + setting + "; write every value, and only once");
                 }
                 own.put(pair[0], values);
             });
@@ -356,7 +355,7 @@ public record Plan(
         double least = toZero.from(1, c.steps()).rate(c.steps() - 1);
         double ratio = wanted == 1 ? 1 : (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
-            throw new Refusal("a last rate of " + wanted + " of the peak cannot be reached: schedule "
+            throw new Refusal("a final ratio of " + wanted + " cannot be reached: schedule "
                     + curve.schedule().text() + " with steps=" + c.steps() + " ends at " + least
                     + " of the peak or above; take more steps or another schedule");
         }

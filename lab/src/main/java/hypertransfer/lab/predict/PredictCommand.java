@@ -26,16 +26,16 @@ import picocli.CommandLine.Parameters;
 
 @Command(
         name = "predict",
-        description = "Predicts norm and effective rate of every kind of hidden matrix over a whole run, without it.",
+        description = "Predicts norms and effective rates of every kind of hidden matrix, before the run is trained.",
         footer = {
             "  ht predict runs/muon.yaml",
             "  ht predict runs/muon.yaml --set network=M2 --set matrices.final_ratio=0.1",
-            "  ht predict runs/muon.yaml --csv out/predicted.csv   a line per step and kind",
+            "  ht predict runs/muon.yaml --csv out/predicted.csv   one line per step and kind",
             "  ht predict out/muon            a finished run: the prediction and its error",
             "",
-            "end/peak is the last effective rate over the largest. at rest: the effective",
-            "rate that a long run at the peak rate would settle at. docs/IDEA.md has the",
-            "formulas."
+            "end/peak is the last effective rate divided by the largest. at rest is the",
+            "effective rate that a long run at the peak rate would settle at. docs/IDEA.md",
+            "has the formulas."
         })
 public final class PredictCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "A configuration, or the directory of a run.")
@@ -171,7 +171,7 @@ public final class PredictCommand implements Runnable {
                 "%s, %s, width %d, %d steps".formatted(near.optimizer(), near.network(), near.width(), near.steps());
         return "measured error, rms over steps and matrices: effective rate %.0f %%, ".formatted(100 * near.effective())
                 + "norm at the end %.0f %% (%s)".formatted(100 * near.endNorm(), run)
-                + (far ? "; no run like this one was measured, so expect more" : "");
+                + (far ? "; we measured no run like this one, so expect a larger error" : "");
     }
 
     private void write(List<PredictedKind> kinds) {

@@ -42,8 +42,8 @@ public record PredictedKind(
         Map<String, Matrices> hidden = c.hidden();
         if (c.matrices().proxyGrowth() != null || hidden.values().stream().anyMatch(m -> m.proxyRate() > 0)) {
             throw new Refusal(
-                    "matrices.proxy_growth and proxy_rate replace the paper's recursion, and only what follows"
-                            + " from it can be predicted: --set matrices.proxy_growth=null --set matrices.proxy_rate=0");
+                    "matrices.proxy_growth and proxy_rate replace the paper's recursion, and only that recursion"
+                            + " can be predicted: --set matrices.proxy_growth=null --set matrices.proxy_rate=0");
         }
         List<PredictedKind> all = new ArrayList<>();
         c.architecture().hidden().stream()

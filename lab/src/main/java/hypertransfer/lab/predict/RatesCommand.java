@@ -37,7 +37,8 @@ import picocli.CommandLine.Parameters;
 
 @Command(
         name = "rates",
-        description = "Carries tuned rates to another optimizer, weight decay, shape factor, width or number of steps.",
+        description =
+                "Carries tuned rates over to another optimizer, weight decay, shape factor, width or number of steps.",
         footer = {
             "  ht rates runs/muon.yaml --to muonh              peak angle and final ratio",
             "  ht rates runs/muonh.yaml --to muon --with matrices.decay=0.1",
@@ -46,20 +47,20 @@ import picocli.CommandLine.Parameters;
             "  ht rates runs/muon.yaml --with model.width=256",
             "  ht rates runs/muon.yaml --with steps=100        by the horizon law",
             "",
-            "error: of the effective rates that one pair of numbers gives instead of a",
-            "schedule of its own for every matrix and step, rms. It adds to the error of the",
-            "prediction itself, see 'ht predict'. Matrices that matrices.groups treats",
-            "differently have a pair of their own.",
+            "The answer is one rate and one final ratio for all matrices; each group of",
+            "matrices.groups has its own. error: by how much the effective rates then differ",
+            "from the wanted ones, rms over matrices and steps. The error of the prediction",
+            "itself comes on top, see 'ht predict'.",
             "",
-            "Checked by training (docs/RESULTS.md): at 49M and the paper's 5,723 steps",
-            "carried rates (Muon to MuonH and back on M1 and M2, and to weight decay 0.3) end",
-            "0.002 below to 0.004 above those of a grid of full-length runs.",
-            "Another number of steps multiplies rates, angles and weight decays, AdamW's too,",
-            "by k = sqrt(tuned steps / steps); with m times the tokens per step and as many",
-            "tokens in all that is sqrt(m), the square root rule. At 1,430 and 610 steps",
-            "instead of 5,723 (M2, 49M) Muon's effective rates were k times the tuned run's",
-            "within 12 and 22 %% rms; at 610, k was right for MuonH's rate, and at least twice",
-            "too much for Muon's."
+            "We checked this by training (docs/RESULTS.md). At 49M and the paper's 5,723",
+            "steps, runs at carried rates (Muon to MuonH and back on M1 and M2, and to weight",
+            "decay 0.3) end 0.002 below to 0.004 above those of a grid of full-length runs.",
+            "Another number of steps multiplies rates, angles and weight decays (AdamW's too)",
+            "by k = sqrt(tuned steps / steps). With m times the tokens per step and the same",
+            "number of tokens in all, k is sqrt(m), the square root rule. At 1,430 and 610",
+            "steps instead of 5,723 (M2, 49M) Muon's effective rates were k times the tuned",
+            "run's within 12 and 22 %% rms. At 610 steps k was right for MuonH's rate, and at",
+            "least twice too large for Muon's."
         })
 public final class RatesCommand implements Runnable {
     @Parameters(paramLabel = "CONFIG", description = "The configuration with the tuned rates, or a run's directory.")
@@ -74,7 +75,7 @@ public final class RatesCommand implements Runnable {
     @Option(
             names = "--with",
             paramLabel = "KEY=VALUE",
-            description = "A key of the configuration that is different there; may be repeated.")
+            description = "A key with another value in the run to carry the rates to; may be repeated.")
     private List<String> with = List.of();
 
     @Mixin
@@ -127,7 +128,7 @@ public final class RatesCommand implements Runnable {
         Configuration tuned = Experiment.at(file, set.settings);
         ConfigurationFile.check("--with", with);
         if (to == null && with.isEmpty()) {
-            throw new Refusal("nothing to carry the rates to; give --to muonh or --with matrices.decay=0.3");
+            throw new Refusal("say where to carry the rates, such as --to muonh or --with matrices.decay=0.3");
         }
         for (String setting : with) {
             if (setting.matches("matrices\\.(.*\\.)?(rate|final_ratio) *=.*")) {
@@ -181,16 +182,15 @@ public final class RatesCommand implements Runnable {
             double memory =
                     1 / (1 - first.expected().memory().terms().getFirst().decay());
             if (!horizon.isEmpty() && first.settings().curve().warmup() * law.to() < memory) {
-                out.printf(
-                        "note: the warm-up is shorter than the momentum's memory of %.0f steps, which stays%n", memory);
+                out.printf("note: the warm-up is shorter than the momentum's memory, which stays %.0f steps%n", memory);
             }
             double tokens = (double) other.tokensPerStep() / tuned.tokensPerStep();
             if (tokens != 1 && law.from() == law.to()) {
                 out.printf(
                         Locale.ROOT,
-                        "note: tokens per step times %.4g change no angle at as many steps (but fewer wanted lower rates where"
-                                + " that was trained, docs/RESULTS.md); as many tokens in all are --with steps=%d, and rates"
-                                + " times %.4g%n",
+                        "note: %.4g times the tokens per step need no other rate at the same number of steps (but fewer"
+                                + " wanted lower rates where we trained it, docs/RESULTS.md); for the same number of tokens in"
+                                + " all, use --with steps=%d, which multiplies rates by %.4g%n",
                         tokens,
                         Math.max(1, Math.round(law.to() / tokens)),
                         Math.sqrt(tokens));

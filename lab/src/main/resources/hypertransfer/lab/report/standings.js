@@ -64,7 +64,7 @@ class Standing {
   /** What stands at the end of a row: its values from the grid, or which share of a difference the schedule makes. */
   told(row) {
     const percent = v => d3.format('.0f')(100 * v);
-    if (finite(row.share_mean)) return finite(row.share_low) ? `${percent(row.share_mean)} % (${percent(row.share_low)} to ${percent(row.share_high)})` : row.pairs === 1 ? percent(row.share_mean) + ' %' : 'not told';
+    if (finite(row.share_mean)) return finite(row.share_low) ? `${percent(row.share_mean)} % (${percent(row.share_low)} to ${percent(row.share_high)})` : row.pairs === 1 ? percent(row.share_mean) + ' %' : 'unclear';
     return Object.entries(row.tuned).map(([key, value]) => key.replace(/^.*\./, '') + '=' + value + (row.edges.includes(key) ? ', the grid’s end' : '')).join(', ');
   }
 

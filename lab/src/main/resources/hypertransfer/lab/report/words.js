@@ -53,7 +53,7 @@ function says(among) {
 function ahead(tops, far) {
   const [first] = tops, other = tops.findIndex(side => valueOf(side, 'validation') !== valueOf(first, 'validation')), level = other < 0 ? tops.length - 1 : other, second = tops[level];
   const { n, mean, half } = apart(second, first);
-  const test = !n ? ' (they have no seed in common)' : half === undefined ? (first.runs.length + second.runs.length > 2 ? ' at their common seed' : '') : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': not told from noise'})`;
+  const test = !n ? ' (they have no seed in common)' : half === undefined ? (first.runs.length + second.runs.length > 2 ? ' at their common seed' : '') : ` (95 % interval ${signedEnds({ mean, half })}, ${n} common seeds${Math.abs(mean) > half ? '' : ': within noise'})`;
   const beside = `${gap(Math.abs(mean))} ${mean < 0 ? 'below' : 'above'}`, inOrder = d3.sort([first, second], side => sides().indexOf(side)).map(side => side.label).join(' and ');
   if (tops.length === 2) return test ? `${second.label} ends ${beside} ${first.label}${test}` : `${inOrder} end ${gap(far)} apart`;
   const own = interval(first.runs.map(run => summary(run).validation));
@@ -82,7 +82,7 @@ function warning() {
   });
   const { slow, fast, fold, ends } = d3.greatest(folds, ({ fold }) => fold) ?? {};
   if (!(fold >= data.apart) || model.standings) return ''; // which has them at one schedule, too
-  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates as well as optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at one.`;
+  return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates as well as optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at the same effective rates.`;
 }
 
 /** Where a run is, as a shell takes it. */
@@ -110,7 +110,7 @@ const TERMS = {
   'placebo’s largest gap': 'Of a run that differs from the target by roundings only: a gap no larger costs nothing.',
   'implied decay': '(1 − keep) / effective rate: the weight decay that a projection onto a sphere amounts to.',
   'one step': 'One logged step of one matrix, drawn to scale: the weights before and after, in the space of the carrier and of the target.',
-  'standings': 'The runs of an experiment over its seeds, as they were tuned and once more with the effective rates of others. The share is how far these rates take a run from the one whose settings it has (0 %) to the one whose rates it has (100 %); not told, where those two are not told apart.',
+  'standings': 'The runs of an experiment over its seeds, as they were tuned and once more with the effective rates of others. The share is how far these rates take a run from the one whose settings it has (0 %) to the one whose rates it has (100 %); unclear if the difference between those two is within noise.',
   'sweep': 'Runs of one optimizer that differ in numbers of their configuration.',
 };
 const term = name => TERMS[name.toLowerCase()] ?? '';

@@ -140,7 +140,7 @@ class ManyRunsTest {
         assertThat(browser.text("#warning"))
                 .contains("These runs turn their matrices at rates that differ 7.4-fold")
                 .contains("they compare rates as well as optimizers. “ht fair " + where("seed-1/sgd") + " "
-                        + where("seed-1/lion") + "” trains them at one.");
+                        + where("seed-1/lion") + "” trains them at the same effective rates.");
         List<String> colours = List.of(colour("lion"), colour("muon"), colour("sgd"));
         browser.evaluate("document.querySelector('#legend .key').click()"); // hides all three seeds
         browser.has(2, "#figures .figure:nth-child(1) path[data-run]");

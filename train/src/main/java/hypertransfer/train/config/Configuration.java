@@ -110,7 +110,7 @@ public record Configuration(
                 if (own != null && !(own >= 0 && own * decay < 1 && rate > 0)) {
                     throw new Refusal(
                             "adamw." + keys[i] + " is " + own + ", with decay " + decay + " and adamw.rate " + rate
-                                    + ", whose schedule it has; it must be zero or more, its product"
+                                    + ", whose schedule it follows; it must be zero or more, its product"
                                     + " with the decay below 1, and adamw.rate above zero");
                 }
             }
@@ -192,7 +192,7 @@ public record Configuration(
         boolean eight = engine.endsWith("-fp8");
         if ((eight || model.precision == Precision.FP8) && !plain) {
             throw new Refusal((eight ? "engine is " + engine : "model.precision is fp8")
-                    + ", which takes mlp relu-squared, norm rms and no bias only; set these, or "
+                    + ", which supports only mlp relu-squared, norm rms and no bias; set these, or "
                     + (eight ? "another engine" : "model.precision to auto"));
         }
         in("model", () -> architecture().dims(model.batch));
@@ -214,8 +214,8 @@ public record Configuration(
         Map<String, Matrices> hidden = Groups.resolve(this);
         boolean radius = hidden.values().stream().anyMatch(m -> m.radius() != 1);
         if (from.run != null && radius) {
-            throw new Refusal("matrices.radius is set where a run starts, and this one continues from.run " + from.run
-                    + " with the norms it has there; leave it at 1");
+            throw new Refusal("matrices.radius applies only at the start of a run, but this run continues from.run "
+                    + from.run + " and keeps its norms; leave it at 1");
         }
         return hidden;
     }
@@ -289,7 +289,7 @@ public record Configuration(
 
     private static void path(String key, String value) {
         if (value != null && value.indexOf('\0') >= 0) {
-            throw new Refusal(key + " has a NUL character, which no name of a file can have; remove it");
+            throw new Refusal(key + " has a NUL character, which is not allowed in the name of a file; remove it");
         }
     }
 

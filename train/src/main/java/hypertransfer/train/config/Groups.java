@@ -79,7 +79,7 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
                 && !base.groups().get(text).containsKey("beta2")) {
             throw new Refusal("matrices.beta2 is " + base.settings().beta2() + ", for " + all.label() + ", and " + KEY
                     + "." + text + " has the direction " + own.label()
-                    + ", which makes something else of it: set " + KEY + "." + text + ".beta2");
+                    + ", which uses beta2 for something else: set " + KEY + "." + text + ".beta2");
         }
     }
 

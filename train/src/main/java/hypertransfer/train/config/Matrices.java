@@ -135,7 +135,7 @@ public record Matrices(
                 && (!proxied || proxyGrowth != null || !(proxyRate > 0 && proxyRate < Double.POSITIVE_INFINITY))) {
             throw new Refusal(key + ".proxy_rate " + proxyRate + " must be a number, zero or more, needs "
                     + "hypertransfer, hypertransfer-plus or decay-transfer, not " + mode.label()
-                    + ", and goes without matrices.proxy_growth");
+                    + ", and excludes matrices.proxy_growth");
         }
         if (mode == Mode.HYPERBALL && !policy.none()) {
             throw new Refusal(

@@ -148,8 +148,8 @@ final class Tree {
         }
         String only = last.equals("shampoo_beta") ? beside.asString(under.asString("0.95")) : RETIRED.get(last);
         if (!value.isNull() && !value.asString("").equals(only)) {
-            throw new Refusal(source + ": the key '" + key + "' is gone; every run has what " + only
-                    + " stood for, and it was given " + value + ": leave it out, or use the version before");
+            throw new Refusal(source + ": the key '" + key + "' no longer exists; every run now has what " + only
+                    + " stood for, but its value is " + value + ": leave the key out, or use the previous version");
         }
         return true;
     }
@@ -272,7 +272,7 @@ final class Tree {
         long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
         if (micro <= 0 || preset.stepTokens() % micro != 0) {
             throw new Refusal("preset " + preset.label() + " takes " + preset.stepTokens()
-                    + " tokens per step, which are no whole number of micro-batches of " + micro
+                    + " tokens per step, which is not a whole number of micro-batches of " + micro
                     + "; set model.accumulation, or another model.batch");
         }
         return (int) (preset.stepTokens() / micro);

@@ -51,8 +51,8 @@ public final class Corpus implements AutoCloseable {
         Path path = Path.of(place);
         if (Files.isDirectory(path)) {
             if (Commit.pending(path)) {
-                throw new Refusal("the shards of " + path + " are being replaced, or were when a process was killed;"
-                        + " run 'ht data tokenize' with --out " + path + " again, which finishes that");
+                throw new Refusal("a process is replacing the shards of " + path + ", or was killed while it did;"
+                        + " run 'ht data tokenize' with --out " + path + " again to finish");
             }
             return matches(path, split.glob());
         }

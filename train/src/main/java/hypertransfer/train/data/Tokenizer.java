@@ -38,7 +38,7 @@ public final class Tokenizer implements AutoCloseable {
     public record Held(double share, long fewest) {
         public Held {
             if (!(share >= 0 && share < 1)) {
-                throw new Refusal("a validation share of " + share + " is not possible; it is at least 0, below 1");
+                throw new Refusal("the validation share is " + share + "; it must be at least 0 and below 1");
             }
         }
     }

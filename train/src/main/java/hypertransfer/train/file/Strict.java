@@ -48,7 +48,7 @@ public final class Strict {
         try {
             T record = mapper.readValue(file, type);
             if (record == null) {
-                throw new Refusal(file + " is not " + what + ": it holds null");
+                throw new Refusal(file + " is not " + what + ": it contains null");
             }
             return record;
         } catch (JacksonException e) {
@@ -60,8 +60,8 @@ public final class Strict {
     public static void requireSmall(Path file) {
         long size = file.toFile().length();
         if (size > LARGEST) {
-            throw new Refusal(file + " has " + size + " bytes, and what is written by hand has at most " + LARGEST
-                    + "; give a configuration or an experiment, such as runs/muon.yaml");
+            throw new Refusal(file + " has " + size + " bytes, but a configuration or an experiment has at most "
+                    + LARGEST + "; give one, such as runs/muon.yaml");
         }
     }
 

@@ -171,7 +171,7 @@ public record Gap(Loss training, Loss validation, int logged, double norm, doubl
             return "gap to the target: nothing to compare, the two runs have no logged step in common\n";
         }
         if (Double.isNaN(training.largest)) {
-            return "gap to the target: one of " + steps + " steps has a target, which says nothing\n";
+            return "gap to the target: only one of " + steps + " steps has a target, which is too few to compare\n";
         }
         String validated = validation.steps == 0
                 ? "no validation in common"

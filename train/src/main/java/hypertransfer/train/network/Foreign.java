@@ -79,8 +79,8 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
     private double[] zeros(double[] values) {
         for (double value : values) {
             if (value != 0) {
-                throw new Refusal(name + " has the number " + value + ", and this network has nothing there; it must be"
-                        + " all zeros: set model.bias to true, or model.positions to learned");
+                throw new Refusal(name + " has the number " + value + ", but this network has no such tensor; it must"
+                        + " be all zeros: set model.bias to true, or model.positions to learned");
             }
         }
         return values;

@@ -45,7 +45,7 @@ public record Feed(Batches batches, Batches held, long validations, Batch batch)
         if (vocab >= Vocabulary.GPT2.size()) {
             throw new Refusal("the data is demo, whose tokens are 256 bytes, and model.vocab is " + vocab
                     + ", for GPT-2's tokens; write shards with 'ht data tokenize' and name them with"
-                    + " --set data.train=DIR --set data.validation=DIR, or take the bytes with --set model.vocab=256");
+                    + " --set data.train=DIR --set data.validation=DIR, or train on bytes with --set model.vocab=256");
         }
         return DemoText.corpus(split);
     }

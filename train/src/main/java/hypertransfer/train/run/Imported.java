@@ -71,7 +71,7 @@ public record Imported(Map<String, double[]> weights) {
         for (double value : values) {
             if (!Double.isFinite(value)) {
                 throw new Refusal(
-                        file + ": " + name + " holds " + value + ", which is no weight; take another checkpoint");
+                        file + ": " + name + " holds " + value + ", which is not a weight; take another checkpoint");
             }
         }
         return values;

@@ -101,7 +101,7 @@ public record Origin(
         String changes = String.join("; ", all(now, Set.of()));
         if (step >= steps && !changes.isEmpty()) {
             throw new Refusal("the run is at step " + step + " of " + steps + ", so no step is left to train with other"
-                    + " settings (" + changes + "); set steps to more as well, or train it anew with another --out");
+                    + " settings (" + changes + "); set more steps too, or train a new run with another --out");
         }
         return changes;
     }
@@ -119,7 +119,7 @@ public record Origin(
     private static void refuse(List<String> differences) {
         if (!differences.isEmpty()) {
             throw new Refusal("the checkpoint was trained with something else: " + String.join("; ", differences)
-                    + "; put that back, or name what is to change: ht train RUN --set KEY=VALUE");
+                    + "; undo this, or name what you want to change: ht train RUN --set KEY=VALUE");
         }
     }
 

@@ -211,7 +211,7 @@ public record RecordedRates(
                 List<Double> own = matrix.getValue();
                 if (!Double.isFinite(now[k])) {
                     throw new Refusal(matrix.getKey() + " has no finite number of this series at step " + step
-                            + ", as at the first step from zero; record with --series replay, or rate");
+                            + ", as at a first step from zero; record with --series replay, or rate");
                 }
                 for (int t = at + 1; t < step; t++) {
                     double part = (double) (t - at) / (step - at);

@@ -42,7 +42,7 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
         matrices.forEach(m -> require(recorded, m.rule().transfer()));
         if (recorded.replays() && recorded.steps() != c.steps()) {
             throw new Refusal(source(recorded) + " has rates and weight decays of " + recorded.steps()
-                    + " steps, which keep a norm only if all are taken, and this run has " + c.steps()
+                    + " steps, which only work together, but this run has " + c.steps()
                     + "; record with --series effective, which can be resampled, and train on a Hyperball");
         }
         Map<String, List<Double>> rates = byDepth(recorded, recorded.rates(), matrices, told);
@@ -75,7 +75,7 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
         boolean base = !(transfer.target() instanceof Space.Hyperball);
         if (recorded.series().equals("effective") && base) {
             throw new Refusal(
-                    source(recorded) + " holds effective rates, which a Hyperball takes, and this run's target" + " is "
+                    source(recorded) + " holds effective rates, which are for a Hyperball, but this run's target is "
                             + transfer.target() + "; record with --series rate");
         }
         if (recorded.angles() != null && recorded.angles() == base) {
@@ -85,7 +85,7 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
                     + (base ? "replay" : "effective"));
         }
         if (recorded.replays() && !(base && transfer.isPlain())) {
-            throw new Refusal(source(recorded) + " holds rates and weight decays, which a plain Base optimizer takes;"
+            throw new Refusal(source(recorded) + " holds rates and weight decays, which are for a plain Base optimizer;"
                     + " set matrices.mode=base, or record with --series effective");
         }
     }

@@ -297,7 +297,7 @@ public final class Trainer {
     private void refitted(double now) {
         Line.Training last = directory.metrics().last(Line.Training.class).orElse(null);
         if (last != null && last.rate() != now) {
-            watcher.warned("steps was " + before + ", is " + c.steps() + ": all schedules are fitted to that, so the"
+            watcher.warned("steps was " + before + ", is " + c.steps() + ": all schedules now end there, so the"
                     + " rate of hidden matrices goes from " + rounded(last.rate()) + " at step " + last.step() + " to "
                     + rounded(now) + " at step " + step + "; set matrices.rate and adamw.rate to continue at another,"
                     + " or train all " + c.steps() + " steps anew with another --out");

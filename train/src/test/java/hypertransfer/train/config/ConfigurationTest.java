@@ -43,7 +43,7 @@ class ConfigurationTest {
             matrices.rat=1           | unknown key 'matrices.rat'; the nearest is 'matrices.rate'
             matrixes.rate=1          | unknown key 'matrixes'; the nearest is 'matrices'
             matrices.policy=floor    | matrices.policy is 'floor'; it must be none, or floor:NUMBER, brake:NUMBER and pinned
-            matrices.policy=brake:2  | the radial brake leaves 2.0 of the outward part; it must be from 0 to 1
+            matrices.policy=brake:2  | the radial brake is 2.0; it must be from 0 to 1
             adamw.lr=1               | unknown key 'adamw.lr'; the nearest is 'adamw.rate'
             momentum=0.9             | unknown key 'momentum'; the nearest is 'matrices.momentum'
             step=3                   | unknown key 'step'; the nearest is 'steps'
@@ -86,8 +86,8 @@ class ConfigurationTest {
             matrices.view=head       | matrices.view is 'head'; it must be whole, heads or blocks:
             matrices.view=blocks:0x1 | matrices.view is 'blocks:0x1'; it must be whole, heads or blocks:
             matrices.view=blocks:9999999x1 | matrices.view is 'blocks:9999999x1'; it must be whole, heads or blocks:
-            matrices.schulz_steps=3 | --set: the key 'matrices.schulz_steps' is gone; every run has what 0 stood for, and it was given 3: leave it out, or use the version before
-            matrices.shampoo_beta=0.9 & matrices.direction=soap | the key 'matrices.shampoo_beta' is gone
+            matrices.schulz_steps=3 | --set: the key 'matrices.schulz_steps' no longer exists; every run now has what 0 stood for, but its value is 3: leave the key out, or use the previous version
+            matrices.shampoo_beta=0.9 & matrices.direction=soap | the key 'matrices.shampoo_beta' no longer exists
             matrices.coefficients=x  | matrices.coefficients is 'x'; it must be jordan, convergent or polar-express
             matrices.shape_factor=x  | matrices.shape_factor is 'x'; it must be none, tall, spectral or rms
             matrices.schedule=square | matrices: unknown schedule shape 'square'; the shapes are linear
@@ -134,7 +134,7 @@ class ConfigurationTest {
             matrices.direction=signum & matrices.momentum=-0.1 | matrices: Signum's momentum is -0.1
             matrices.direction=adamuon & matrices.beta2=.nan | matrices: AdaMuon's beta2 is NaN
             matrices.direction=soap & matrices.epsilon=0 | matrices: SOAP's epsilon is 0.0
-            matrices.mode=hyperball & matrices.radius=2 & from.run=x | matrices.radius is set where a run starts
+            matrices.mode=hyperball & matrices.radius=2 & from.run=x | matrices.radius applies only at the start of a run
             matrices.radius=2                 | matrices: the radius is 2.0, and Base(0.1) in Base(0.1) has no Hyperball
             matrices.radius=0                 | the radius is 0.0
             matrices.groups.fc.radius=2       | matrices.groups.fc: the radius is 2.0
@@ -292,7 +292,7 @@ class ConfigurationTest {
         // 230 MB of them took more than ten seconds
         refusedFile(
                 "# a comment\n".repeat(400_000),
-                file + " has 4800000 bytes, and what is written by hand has at most 4194304");
+                file + " has 4800000 bytes, but a configuration or an experiment has at most 4194304");
         assertRefused(() -> ConfigurationFile.read(dir.resolve("none.yaml"), List.of()), "is not a file");
     }
 

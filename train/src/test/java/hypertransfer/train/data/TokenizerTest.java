@@ -263,7 +263,7 @@ class TokenizerTest {
         for (String name : List.copyOf(whole.keySet()).subList(1, whole.size())) {
             Files.move(out.resolve(name), out.resolve(name + ".part"));
         }
-        assertRefused(() -> ids(Split.TRAIN), "are being replaced, or were when a process was killed");
+        assertRefused(() -> ids(Split.TRAIN), "a process is replacing the shards of ", ", or was killed while it did");
         assertRefused(() -> new Tokenizer(out, options(0.2, 1000, 1)), "there are shards already");
         assertThat(files(out))
                 .containsOnlyKeys(whole.keySet())

@@ -56,7 +56,7 @@ class GapTest {
         Gap gap = Gap.of(own.directory(), target.directory());
         assertThat(gap.training()).isEqualTo(new Gap.Loss(1, Double.NaN, Double.NaN));
         assertThat(gap.table(4))
-                .contains("one of 4 steps has a target, which says nothing")
+                .contains("only one of 4 steps has a target, which is too few to compare")
                 .doesNotContain("e+00");
     }
 

@@ -93,9 +93,9 @@ class EightBitsTest {
         for (String setting : List.of("model.mlp=gelu", "model.norm=layer")) {
             assertThatThrownBy(() -> ConfigurationFile.of("model.precision=fp8", setting))
                     .hasMessageContaining(
-                            "model.precision is fp8, which takes mlp relu-squared, norm rms and no bias only");
+                            "model.precision is fp8, which supports only mlp relu-squared, norm rms and no bias");
             assertThatThrownBy(() -> ConfigurationFile.of("engine=reference-fp8", setting))
-                    .hasMessageContaining("engine is reference-fp8, which takes mlp relu-squared");
+                    .hasMessageContaining("engine is reference-fp8, which supports only mlp relu-squared");
         }
         assertThat(ConfigurationFile.of("engine=reference-fp8", "model.precision=fp8")
                         .opened())

@@ -165,8 +165,8 @@ class GroupsTest {
     void betasThatTwoDirectionsReadDifferentlyAreNotSharedSilently() {
         String[] adam = {"matrices.direction=adam", "matrices.beta2=0.9", "matrices.groups.o.direction=lion"};
         assertRefused(() -> configuration(adam))
-                .hasMessage("matrices.beta2 is 0.9, for adam, and matrices.groups.o has the direction lion, which makes"
-                        + " something else of it: set matrices.groups.o.beta2");
+                .hasMessage("matrices.beta2 is 0.9, for adam, and matrices.groups.o has the direction lion, which uses"
+                        + " beta2 for something else: set matrices.groups.o.beta2");
         assertThat(direction(tiny.configuration(List.of(adam), "matrices.groups.o.beta2=0.9"), "o"))
                 .isEqualTo(new Lion(0.9, 0.9));
         assertThat(direction(configuration("matrices.beta2=0.9", "matrices.groups.o.direction=lion"), "o"))

@@ -97,7 +97,7 @@ class OriginTest {
                 () -> resume(other, Set.of("matrices.rate")),
                 "the run is at step 20 of 20, so no step is left to train with other settings (matrices.rate was ",
                 ", is 0.5)",
-                "set steps to more as well");
+                "set more steps too");
         assertThat(run.configuration()).isEqualTo(c);
         resume(ConfigurationFile.with(c, "checkpoint.keep=1"), Set.of("checkpoint.keep"));
         assertThat(run.checkpoints()).as("what is trained stays the same").hasSizeLessThan(3);

@@ -119,7 +119,7 @@ class TransferTest {
         Path file = rates(tiny.train("two", "steps=2"), "effective");
         assertRefused(
                 () -> tiny.train("base", "steps=2", "matrices.recorded=" + file),
-                "holds effective rates, which a Hyperball takes");
+                "holds effective rates, which are for a Hyperball");
     }
 
     /** A Hyperball took the nominal rates of a Base run as angles, and the other way around, without a word. */

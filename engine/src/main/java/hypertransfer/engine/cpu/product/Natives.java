@@ -67,8 +67,7 @@ public final class Natives {
             return open(files);
         } catch (IOException | IllegalArgumentException e) {
             throw new EngineException(
-                    "OpenBLAS for " + platform + " cannot be unpacked or loaded; see that " + cache() + " is writable",
-                    e);
+                    "OpenBLAS for " + platform + " cannot be unpacked or loaded; is " + cache() + " writable?", e);
         }
     }
 

@@ -70,7 +70,7 @@ public record Driver(
 
     static String tooOld(int version) {
         return "the NVIDIA driver supports CUDA " + release(version)
-                + ", but 12.0 is the least: install driver 525 or later";
+                + ", but 12.0 or newer is needed: install driver 525 or later";
     }
 
     static String tooSmall(String card, int capability) {

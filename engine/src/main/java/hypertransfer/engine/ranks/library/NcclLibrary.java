@@ -32,7 +32,7 @@ final class NcclLibrary {
             version = out.get(JAVA_INT, 0);
         }
         if (version < LEAST) {
-            throw new EngineException("NCCL is " + version() + " (" + symbols.name() + "), but 2.14 is the least;"
+            throw new EngineException("NCCL is " + version() + " (" + symbols.name() + "), but 2.14 or newer is needed;"
                     + " update it, or name the folder of a newer one in LD_LIBRARY_PATH");
         }
         MemoryLayout id = MemoryLayout.structLayout(MemoryLayout.sequenceLayout(ID_BYTES, JAVA_BYTE));
@@ -45,8 +45,8 @@ final class NcclLibrary {
         folders.forEach(folder -> places.add(folder.resolve(NAME).toString()));
         return Functions.first(places)
                 .map(NcclLibrary::new)
-                .orElseThrow(() -> new EngineException("NCCL is not there: no " + NAME
-                        + " where the system's loader looks nor in "
+                .orElseThrow(() -> new EngineException("NCCL was not found: no " + NAME
+                        + " where the system's loader looks, nor in "
                         + (folders.isEmpty() ? "any folder of CUDA or PyTorch" : folders)
                         + "; install libnccl2 or PyTorch with CUDA, or name its folder in LD_LIBRARY_PATH"));
     }

@@ -35,8 +35,8 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
         places.addAll(OTHERS);
         return Functions.first(places)
                 .map(OpenMpi::of)
-                .orElseThrow(() -> new EngineException("MPI is not there: no " + NAMES.getFirst()
-                        + " where the system's loader looks and none beside mpirun; " + INSTALL));
+                .orElseThrow(() -> new EngineException("Open MPI was not found: no " + NAMES.getFirst()
+                        + " where the system's loader looks, nor beside mpirun; " + INSTALL));
     }
 
     static OpenMpi of(Functions symbols) {
@@ -69,7 +69,7 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
         int status = symbols.call(function, arguments);
         if (status != 0) {
             throw new EngineException(function + " of " + version + " failed: " + describe(status)
-                    + "; another rank may have ended: what it said, or the launcher, tells why");
+                    + "; another rank may have ended: its message, or the launcher's, says why");
         }
     }
 

@@ -145,7 +145,7 @@ class NcclTest {
         String failed = "another rank or the network failed (6)";
         refused(() -> nccl.gather(List.of(nccl.buffer(8))), failed, "NCCL_DEBUG=INFO");
         library.version = 2808;
-        refused(this::open, "NCCL is 2.8.8", "2.14 is the least");
+        refused(this::open, "NCCL is 2.8.8", "2.14 or newer is needed");
         refused(() -> NcclLibrary.load(List.of()), "no libnccl.so.2", "LD_LIBRARY_PATH");
     }
 }

@@ -23,7 +23,7 @@ import picocli.CommandLine.Parameters;
         name = "inspect",
         description = {
             "Reads shards in full and checks them.",
-            "Of one file it shows header, counts and how it begins; of a directory one line per shard."
+            "Shows the header, counts and the beginning of one file, or one line per shard of a directory."
         },
         footer = {"  ht data inspect data/books", "  ht data inspect data/books/books_train_000001.bin --vocab 50257"})
 public final class InspectCommand implements Runnable {
@@ -92,7 +92,7 @@ public final class InspectCommand implements Runnable {
             Vocabulary tokens = Vocabulary.parse(row.as);
             int[] first = shard.first(FIRST);
             out.printf("ids         %,d different, %d to %d%n", row.ids, row.smallest, row.largest);
-            out.printf("documents   %,d begin here (token %d)%n", row.documents, tokens.separator());
+            out.printf("documents   %,d start in this file (token %d)%n", row.documents, tokens.separator());
             out.printf(
                     "first ids   %s%n",
                     Arrays.stream(first).mapToObj(Integer::toString).collect(Collectors.joining(" ")));
@@ -109,7 +109,7 @@ public final class InspectCommand implements Runnable {
                 .column("as", "%s", Row::as)
                 .print(out, rows);
         out.printf(
-                "%,d tokens in %d shards, all of them sound%n",
+                "%,d tokens in %d shards, without errors%n",
                 rows.stream().mapToLong(Row::tokens).sum(), rows.size());
     }
 }

@@ -22,10 +22,10 @@ import picocli.CommandLine.Spec;
         name = "tokenize",
         description = {
             "Turns text into shards of tokens, in llm.c's format.",
-            "A document is a line of a .jsonl file (its field \"text\", or --field), what stands between lines "
-                    + "<|endoftext|> of a text, or a whole file; .gz is unpacked. Before every document stands token "
-                    + "50256, or byte 0.",
-            "Where whole documents give too little validation, the end of the text is kept for it."
+            "A document is a line of a .jsonl file (its field \"text\", or --field), the text between two lines "
+                    + "<|endoftext|>, or a whole file; .gz is unpacked. Token 50256, or byte 0, precedes every "
+                    + "document.",
+            "If whole documents give too few validation tokens, the end of the text is kept for validation."
         },
         footer = {
             "  ht data tokenize books/ --out data/books",

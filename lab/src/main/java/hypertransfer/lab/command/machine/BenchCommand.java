@@ -57,7 +57,7 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--network",
             paramLabel = "NAME",
-            description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... makes other networks of them.")
+            description = "M1 or M2 (default: ${DEFAULT-VALUE}); --set model.KEY=... changes the network.")
     private Variant variant = Variant.M1;
 
     @Mixin
@@ -69,8 +69,8 @@ public final class BenchCommand implements Runnable {
     @Option(
             names = "--operations",
             description =
-                    "Print which operation takes how much of a step. The engine is waited for before and after each,"
-                            + " so that on a card the step itself takes longer.")
+                    "Print how much of a step each operation takes. This waits for the engine before and after each"
+                            + " operation, so on a card the step itself takes longer.")
     private boolean operations;
 
     @Option(

@@ -41,8 +41,8 @@ public final class ConformanceCommand implements Callable<Integer> {
             names = "--precision",
             paramLabel = "NAME",
             description =
-                    "Precision of the cuda engine: float32 to check it (default), bf16 as in training, or fp8, which is"
-                            + " also what reference has a model of.")
+                    "Precision of the cuda engine: float32 to check it (default), bf16 as in training, or fp8, which"
+                            + " the reference engine can model too.")
     private String precision = "float32";
 
     @Mixin

@@ -106,14 +106,14 @@ public record Piece(String source, long line, byte[] bytes, boolean json, boolea
                 throw new Refusal(place(number) + "more than one JSON value; give each its own line");
             }
         } catch (JacksonException e) {
-            throw new Refusal(place(number) + "broken JSON: " + Strict.reason(e) + "; mend or remove the line", e);
+            throw new Refusal(place(number) + "broken JSON: " + Strict.reason(e) + "; repair or remove the line", e);
         }
         if (text == null) {
             throw new Refusal(place(number) + "the object has no string \"" + field
                     + "\"; name the field that holds the text with --field");
         }
         if (!StandardCharsets.UTF_8.newEncoder().canEncode(text)) {
-            throw new Refusal(place(number) + "half of a surrogate pair is not text; mend or remove the line");
+            throw new Refusal(place(number) + "half of a surrogate pair is not text; repair or remove the line");
         }
         return text;
     }
