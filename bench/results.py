@@ -98,7 +98,7 @@ def difference(claim, paper, ours, theirs):
 
 def verdict(paper, validation, trained):
     """Training may only take back what validation says: the rates are tuned for validation."""
-    if not paper:
+    if not re.match("[+-]?[0-9]", paper):
         return ""
     if validation.n == 1:
         return "one seed"
@@ -115,11 +115,16 @@ def transfer(claim, paper, target, follower):
         ours, theirs = losses(a, kind), losses(b, kind)
         common += len(ours.keys() & theirs.keys())
         differ += [step for step in ours.keys() & theirs.keys() if ours[step] != theirs[step]]
-    gap = max(abs(loss - theirs[step]) for step, loss in ours.items())  # of validations
     begin = f"exact before step {min(differ):,}, then within" if differ and min(differ) > 1 else "within"
-    said = f"{begin} {gap:.1e}" if differ else "exact"
+    said = f"{begin} {largest_gap(a, b):.1e}" if differ else "exact"
     norm, rate = follower_errors(a, b)
     return claim, paper, f"{end(a):.4f}, {end(b):.4f}", f"{len(differ):,} of {common:,}", f"{norm:.1g}, {rate:.1g}", said
+
+
+def largest_gap(a, b):
+    """Between validation losses."""
+    theirs = losses(b, "validation")
+    return max(abs(loss - theirs[step]) for step, loss in losses(a, "validation").items())
 
 
 def follower_errors(a, b):
@@ -155,14 +160,10 @@ def kinds(run, value):
     return {kind: sum(them) / len(them) for kind, them in found.items()}
 
 
-def each(run, value):
-    lines, names = logged(run)
-    return [value([line["effective"][k] for line in lines]) for k in range(len(names))]
-
-
 def final_to_peak(run):
-    ratios = each(run, lambda effective: effective[-1] / max(effective))
-    return f"{sum(ratios) / len(ratios):.3f}"
+    """Of the effective rate, the mean over the matrices."""
+    lines, names = logged(run)
+    return f"{sum(lines[-1]['effective'][k] / max(line['effective'][k] for line in lines) for k in range(len(names))) / len(names):.3f}"
 
 
 def growth(claim, name):
@@ -216,9 +217,7 @@ def beside(claim, name, *others):
 def apart(claim, ours, theirs):
     """At the end, and the largest on the way."""
     (a,), (b,) = runs(ours), runs(theirs)
-    validation = losses(b, "validation")
-    largest = max(abs(loss - validation[step]) for step, loss in losses(a, "validation").items())
-    return claim, f"{end(a) - end(b):+.4f}", f"{largest:.4f}"
+    return claim, f"{end(a) - end(b):+.4f}", f"{largest_gap(a, b):.4f}"
 
 
 def lengths(claim, ours, theirs):
