@@ -57,9 +57,9 @@ class CertifyTest {
                 "mode=hypertransfer | mode=decay-transfer target_decay=0.1 decay=0 | both follow Base(0.1), A carried by a Hyperball: hypertransfer, B by Base(0.0): decay-transfer",
                 "schedule=trapezoid:.2 | schedule=trapezoid:0.20 grid=0 engine=cpu model.batch=1 model.accumulation=2 | the same settings",
                 "adamw.rate=0.02 | adamw.rate=0.02 adamw.embedding_rate=0.02 model.precision=fp8 | the same settings",
-                "mode=hyperball shape_factor=none | mode=hyperball shape_factor=rms decay=0.7 | only the numbers of the check say so",
+                "mode=hyperball shape_factor=none | mode=hyperball shape_factor=rms decay=0.7 | none known, by the numbers of the check only",
                 "mode=fair momentum=0 | mode=hyperball momentum=0 | without momentum the scale of a gradient does not",
-                "momentum=0 nesterov=true | momentum=0 nesterov=false | only the numbers of the check say so",
+                "momentum=0 nesterov=true | momentum=0 nesterov=false | none known, by the numbers of the check only",
             })
     void theSame(String a, String b, String map) throws Exception {
         JsonNode found = certificate(file("a", a), file("b", b));

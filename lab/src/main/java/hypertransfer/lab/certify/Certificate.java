@@ -150,7 +150,7 @@ record Certificate(
         }
         if (found.means() == Means.DIFFERENT && equal) {
             notes.add("no map is known, and the check shows no difference: " + found.reason());
-            return same("only the numbers of the check say so", check);
+            return same("none known, by the numbers of the check only", check);
         }
         if (equal) {
             notes.add("the check does not show it: its gradients are not those of the sides");

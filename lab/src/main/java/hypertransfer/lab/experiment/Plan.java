@@ -355,7 +355,7 @@ public record Plan(
         double least = toZero.from(1, c.steps()).rate(c.steps() - 1);
         double ratio = wanted == 1 ? 1 : (wanted - least) / (1 - least);
         if (!(ratio >= 0 && ratio <= 1)) {
-            throw new Refusal("a final ratio of " + wanted + " cannot be reached: schedule "
+            throw new Refusal("a last rate of " + wanted + " times the peak cannot be reached: schedule "
                     + curve.schedule().text() + " with steps=" + c.steps() + " ends at " + least
                     + " of the peak or above; take more steps or another schedule");
         }

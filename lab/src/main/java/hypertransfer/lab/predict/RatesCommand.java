@@ -188,9 +188,9 @@ public final class RatesCommand implements Runnable {
             if (tokens != 1 && law.from() == law.to()) {
                 out.printf(
                         Locale.ROOT,
-                        "note: %.4g times the tokens per step need no other rate at the same number of steps (but fewer"
-                                + " wanted lower rates where we trained it, docs/RESULTS.md); for the same number of tokens in"
-                                + " all, use --with steps=%d, which multiplies rates by %.4g%n",
+                        "note: %.4g times the tokens per step change no effective rate at the same number of steps, so the"
+                                + " rates stay (but fewer wanted lower rates where we trained it, docs/RESULTS.md); for the same"
+                                + " number of tokens in all, use --with steps=%d, which multiplies rates by %.4g%n",
                         tokens,
                         Math.max(1, Math.round(law.to() / tokens)),
                         Math.sqrt(tokens));

@@ -60,12 +60,13 @@ class PlanTest {
     void aRatioThatNoScheduleReaches() {
         assertThatThrownBy(() -> Plan.finalRatio(ConfigurationFile.of("steps=10"), 0.01))
                 .isInstanceOf(Refusal.class)
-                .hasMessageContaining("a final ratio of 0.01 cannot be reached")
+                .hasMessageContaining("a last rate of 0.01 times the peak cannot be reached")
                 .hasMessageContaining("take more steps");
         assertThatThrownBy(() -> Plan.finalRatio(ConfigurationFile.of("matrices.schedule=constant", "steps=10"), 0.5))
                 .isInstanceOf(Refusal.class)
-                .hasMessage("a final ratio of 0.5 cannot be reached: schedule constant with steps=10 ends at"
-                        + " 1.0 of the peak or above; take more steps or another schedule");
+                .hasMessage(
+                        "a last rate of 0.5 times the peak cannot be reached: schedule constant with steps=10 ends at"
+                                + " 1.0 of the peak or above; take more steps or another schedule");
     }
 
     /** One step has the peak rate, whatever the final ratio is; that was refused. */

@@ -164,7 +164,7 @@ public final class Conveyor {
             written += bytes;
             if (written >= MUCH && flush.isDone()) {
                 written = 0;
-                // a thread of its own: the common pool may have one, which has checksums to compute
+                // a thread of its own: the common pool may have only one, with other work
                 flush = flush.thenRunAsync(
                         this::force, task -> Thread.ofPlatform().daemon().start(task));
             }
