@@ -178,8 +178,16 @@ class EffectiveTest {
         assertThat(answer.at("/matrices/0/implied_decay").asDouble()).isCloseTo(0.1, within(1e-3));
         String still = "step,weight_norm,update_norm\n0,2,0\n1,2,0\n";
         assertThat(ht.fine("effective", log("still.csv", still)))
-                .contains("one Hyperball schedule for all: all rates are zero");
+                .contains("one Hyperball schedule for all: unknown: fewer than three rates above zero");
         assertThat(ht.json("effective", log("still.csv", still)).get("all").isNull())
+                .isTrue();
+    }
+
+    /** Anything fits one row: it was said to be a linear schedule with an error of 0.0 %. */
+    @Test
+    void oneRowIsNoSchedule() throws Exception {
+        String row = "step,weight_norm,update_norm\n5,2,0.04\n";
+        assertThat(ht.json("effective", log("row.csv", row)).get("all").isNull())
                 .isTrue();
     }
 

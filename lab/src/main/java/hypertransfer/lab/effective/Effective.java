@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * The effective rates of a run that was logged elsewhere.
  *
  * @param matrices one summary per matrix, in the order of the log
- * @param all the one Hyperball schedule for all matrices; null where all rates are zero
+ * @param all the one Hyperball schedule for all matrices; null where fewer than three rates are above zero
  * @param notes what the log did not say, and what was taken instead
  * @param problems rows that were left out, by line and column
  * @param leftOut how many
@@ -25,7 +25,7 @@ public record Effective(
     /**
      * @param restNorm where its norm would come to rest, from the last tenth of the log; null where decay is unknown or 0
      * @param impliedDecay rate * decay / effective over the last tenth: what a Hyperball's projection would amount to, or NaN
-     * @param hyperball the Hyperball schedule that does the same; null where all rates are zero
+     * @param hyperball the Hyperball schedule that does the same; null where fewer than three rates are above zero
      * @param gaps places where steps are missing, and the step before the first, -1 if there is none
      */
     record Summary(

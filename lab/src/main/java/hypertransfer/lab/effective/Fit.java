@@ -19,7 +19,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
     record Point(double step, double logRate) {}
 
     /**
-     * The best of all shapes; null where there is no point, because all rates are zero.
+     * The best of all shapes; null where all rates are zero, or where fewer than three points would fit anything.
      *
      * @param horizon the number of steps
      * @param peaks the steps with the largest rates: where warm-ups may have ended
@@ -33,7 +33,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
                 points.add(curve.get(i));
             }
         }
-        if (points.isEmpty()) {
+        if (points.size() < 3) {
             return null;
         }
         TreeSet<Double> warmups = new TreeSet<>(List.of(0.0, 0.01, 0.02, 0.05, 0.1));
@@ -74,7 +74,7 @@ record Fit(String shape, double peak, double warmup, double finalRatio, double e
 
     static String text(Fit fit) {
         return fit == null
-                ? "all rates are zero"
+                ? "unknown: fewer than three rates above zero"
                 : String.format(
                         "%s, peak %.4g, warm-up %.3f, final ratio %.4f, error %.1f %%",
                         fit.shape, fit.peak, fit.warmup, fit.finalRatio, 100 * fit.error);

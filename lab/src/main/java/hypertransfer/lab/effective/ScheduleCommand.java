@@ -57,10 +57,10 @@ public final class ScheduleCommand implements Runnable {
     @Mixin
     private JsonOption json;
 
-    /** @param shape the nearest named schedule; null where all rates are zero */
+    /** @param shape the nearest named schedule; null where fewer than three rates are above zero */
     record Summary(String matrix, double peak, int peakStep, double end, double endToPeak, Fit shape) {}
 
-    /** @param all the one named schedule for all matrices; null where all rates are zero */
+    /** @param all the one named schedule for all matrices; null where fewer than three rates are above zero */
     record Answer(String file, String series, int steps, int logged, List<Summary> matrices, Fit all) {}
 
     @Override

@@ -179,7 +179,7 @@ public final class ConfigurationFile {
     private static String expected(Class<?> type) {
         return switch (type.getSimpleName()) {
             case "int", "long" -> "a whole number";
-            case "double" -> "a number";
+            case "double" -> "a number such as 0.01 or 1e-2";
             case "Double" -> "a number or null";
             case "boolean" -> "true or false";
             default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";

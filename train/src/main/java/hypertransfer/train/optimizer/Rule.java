@@ -60,10 +60,10 @@ public record Rule(
 
     String label() {
         String at = (radius == 1 ? "" : ", radius " + radius) + (view.equals(View.WHOLE) ? "" : ", " + view.text());
-        return transfer.isPlain()
-                ? direction.label() + ", " + transfer.target() + at
-                : direction.label() + ", " + transfer.target() + " followed in " + transfer.carrier() + at
-                        + ", gradient "
+        String how = transfer.isPlain()
+                ? ""
+                : " followed in " + transfer.carrier() + ", gradient "
                         + Word.of(transfer.gradient()).replace('-', ' ');
+        return transfer.target() + how + at + ", " + direction.label(); // a narrow terminal cuts the end off
     }
 }

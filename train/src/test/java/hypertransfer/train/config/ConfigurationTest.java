@@ -53,7 +53,7 @@ class ConfigurationTest {
             steps={a: 1}             | steps is {"a":1}; a whole number is expected
             seed=                    | seed has no value
             seed=x                   | seed is "x"; a whole number is expected
-            matrices.rate=fast       | matrices.rate is "fast"; a number is expected
+            matrices.rate=fast       | matrices.rate is "fast"; a number such as 0.01 or 1e-2 is expected
             matrices.bf16=1          | matrices.bf16 is 1; true or false is expected
             matrices.nesterov=yess   | matrices.nesterov is "yess"; true or false is expected
             network=M3               | network is "M3"; one of [M1, M2] is expected
@@ -283,7 +283,7 @@ class ConfigurationTest {
                 "steps: [3\n",
                 "is not YAML: while parsing a flow sequence in reader, line 1, column 8: steps: [3 expected");
         refusedFile("matrices:\n  rat: 1\n", file + ": unknown key 'matrices.rat'");
-        refusedFile("matrices: {rate: {}}\n", "matrices.rate is {}; a number is expected");
+        refusedFile("matrices: {rate: {}}\n", "matrices.rate is {}; a number such as 0.01 or 1e-2 is expected");
         assertThat(ConfigurationFile.read(file, List.of("matrices.rate=0.25"))
                         .matrices()
                         .rate())
