@@ -80,9 +80,9 @@ class TransferTest {
             assertThat(session.routing().table(session.parameters().all()).lines())
                     .filteredOn(line -> line.contains("attn.q.") || line.contains("attn.k."))
                     .hasSize(2)
-                    .allMatch(line -> line.endsWith("gradient rescaled"));
+                    .allMatch(line -> line.contains(", gradient rescaled, Muon "));
             assertThat(session.routing().table(session.parameters().all()).lines())
-                    .filteredOn(line -> line.endsWith("gradient representative"))
+                    .filteredOn(line -> line.contains(", gradient representative, Muon "))
                     .hasSize(4);
         }
         Configuration m1 = tiny.configuration("network=M1", "matrices.mode=hypertransfer");
