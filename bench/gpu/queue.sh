@@ -34,7 +34,8 @@ worker() {
     fi
     name=${line[0]} start=$SECONDS set=()
     for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
-    timeout $((limit - SECONDS)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
+    left=$((limit - SECONDS)) # timeout takes 0 for no limit
+    timeout $((left > 0 ? left : 1)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
       hypertransfer.lab.Main train "$out/empty.yaml" --out "$out/$name" "${set[@]}" >"$out/$name.log" 2>&1
     status=$?
     [ $status != 0 ] || rm -rf "$out/$name/checkpoints"
