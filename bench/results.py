@@ -278,6 +278,7 @@ def tables():
     ]
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
+        difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero", "m1-muonh-0.0125-zero-adamw-0.015"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
         ("MuonH overtakes Muon", "in a figure", f"at step {overtakes('m1-muon-0.01-zero*3', 'm1-muonh-0.0125-zero*3')}", "", ""),
     ]
@@ -296,14 +297,14 @@ def tables():
     yield "exp3", sides, [
         difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("Muon minus MuonH at Muon's ratio, three seeds", "+0.017", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
-        difference("MuonH at Muon's ratio: peak 0.015 minus peak 0.0125", "", "muonh-0.015-matched-adamw-0.003", "muonh-0.0125-matched-adamw-0.003"),
+        difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
     ]
     yield "ratios", ("Muon's nominal ratio is 0.1; its effective one", *(["paper, 124M"] + ["ours, 50M"] * 4 + ["ours, 124M"])), [
         ("rate", "0.0044", "0.002", "0.003", "0.0044", "0.0067", "0.0044"),
         ("mean over the matrices", "0.047", *map(final_to_peak, runs("muon-{0.002,0.003,0.0044,0.0067}-tenth exp2-tenth-muon"))),
     ]
     yield "adam", sides, [
-        difference("AdamW 0.016 minus AdamH 0.01", "a figure", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero"),
+        difference("AdamW 0.016 minus AdamH 0.01, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
         difference("AdamW 0.008 minus AdamH 0.01", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero"),
     ]
     yield "growth", ("highest norm over the first, and the last over the first", "matrices that grow", "q", "k", "v", "o", "fc", "proj"), [
@@ -320,6 +321,7 @@ def tables():
         shape("50M, M2 to zero: Muon", "muon-0.01-zero-seed1"),
         shape("50M, M2 to zero: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-zero-seed1"),
         shape("50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-tenth"),
+        shape("50M, M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched"),
     ]
     others = ("muonh-0.0125-zero-seed1", "muon-0.01-zero-seed1")
     yield "replay", ("M2 to zero, seed 1", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
@@ -329,6 +331,13 @@ def tables():
         beside("`fair` Muon (the paper's appendix)", "fair-0.0125-zero-seed1", *others),
         beside("tuned Muon", "muon-0.01-zero-seed1", *others),
     ]
+    others = ("muonh-0.0125-matched-adamw-0.003", "muon-0.003-tenth")
+    yield "replay-ratio", ("M2 at Muon's ratio, seed 1234", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
+        beside("MuonH", "muonh-0.0125-matched-adamw-0.003", *others),
+        beside("Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched", *others),
+        beside("plain Muon at the rates of that inverse", "replay-0.0125-matched", *others),
+        beside("tuned Muon, to a tenth", "muon-0.003-tenth", *others),
+    ]
     yield "own", ("M2", "the evaluated network", "the carrier's own matrices"), [
         (claim, f"{last(run, 'represented'):.1f}", f"{last(run, 'carrier'):.1f}")
         for claim, name in (
@@ -336,6 +345,7 @@ def tables():
             ("50M to zero, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-zero-seed1"),
             ("50M to a tenth, HyperTransfer+ of Muon", "plus-0.003-tenth"),
             ("50M to a tenth, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-tenth"),
+            ("50M at Muon's ratio, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched"),
             ("124M to zero, HyperTransfer+ of Muon", "exp2-zero-hypertransfer-plus"),
             ("124M to zero, Inverse HyperTransfer+ of MuonH", "exp2-zero-inverse-hypertransfer-plus"),
             ("124M to a tenth, HyperTransfer+ of Muon", "exp2-tenth-hypertransfer-plus"),
@@ -390,9 +400,10 @@ def tables():
         difference("Muon: to a tenth minus to zero (0.015)", "+0.021", "exp2-tenth-muon", "exp2-zero-muon"),
         difference("MuonH: to a tenth minus to zero", "+0.026", "exp2-tenth-muonh", "exp2-zero-muonh"),
     ]
-    yield "products", ("other algorithms for the matrix products, 124M", "at the end", "largest on the way"), [
-        apart("HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
-        apart("Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
+    yield "products", ("other algorithms for the matrix products", "at the end", "largest on the way"), [
+        apart("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
+        apart("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
+        apart("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
     ]
     yield "fp8", ("validation after 610 steps, seeds 1234, 1, 2", "bfloat16", "fp8"), [
         (claim, *(", ".join(f"{end(run):.4f}" for run in runs(names)) for names in both))
@@ -406,23 +417,28 @@ def tables():
     yield "grids", ("one seed; AdamW's rate", "rate: validation"), [
         grid("M1 to zero, Muon; AdamW the same", "matrices", "m1-muon-{0.0067,0.01,0.015}-zero m1-muon-0.01109-zero-carried"),
         grid("M1 to zero, MuonH; AdamW 0.01", "matrices", "m1-muonh-{0.01,0.0125,0.015}-zero m1-muonh-0.01146-zero-carried"),
+        grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015}"),
         grid("M1 to zero, AdamW; AdamW the same", "matrices", "m1-adamw-{0.002,0.004,0.008,0.016,0.032}-zero"),
         grid("M1 to zero, AdamH; AdamW 0.004", "matrices", "m1-adamh-{0.005,0.01,0.02}-zero"),
+        grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008}"),
         grid("M2 to zero, Muon; AdamW the same", "matrices", "muon-{0.0067,0.01,0.015}-zero muon-0.01109-zero-carried"),
         grid("M2 to zero, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015,0.0225}-zero muonh-0.01138-zero-carried"),
         grid("M2 to zero, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-zero muonh-0.0125-zero-adamw-{0.003,0.0064,0.015}"),
         grid("M2 to a tenth, Muon; AdamW the same", "matrices", "muon-{0.002,0.003,0.0044,0.0067}-tenth"),
         grid("M2 to a tenth, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015}-tenth"),
         grid("M2 to a tenth, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-tenth muonh-0.0125-tenth-adamw-{0.0015,0.003,0.0064}"),
-        grid("M2 at Muon's ratio, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-matched muonh-0.0125-matched-adamw-{0.003,0.0064}"),
+        grid("M2 at Muon's ratio, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-matched muonh-0.0125-matched-adamw-{0.0015,0.003,0.0064}"),
+        grid("M2 at Muon's ratio, MuonH; AdamW 0.003", "matrices", "muonh-{0.01,0.0125,0.015}-matched-adamw-0.003"),
         grid("M2, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0044,0.0067,0.01}"),
         grid("M2, text read once, MuonH; AdamW 0.0067", "matrices", "once-muonh-{0.0055,0.0083,0.0125,0.0188}"),
-        grid("M2, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.003,0.0044}"),
+        grid("M2, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
         grid("M2, text read once, AdamW beside MuonH 0.0125", "adamw", "once-muonh-0.0125 once-muonh-0.0125-adamw-{0.0044,0.01}"),
     ]
     yield "seeds", ("", "validation, seed 1234", "1", "2", "in training, seed 1234", "1", "2"), [
         seeds("M1 to zero, Muon 0.01", "m1-muon-0.01-zero*3"),
         seeds("M1 to zero, MuonH 0.0125", "m1-muonh-0.0125-zero*3"),
+        seeds("M1 to zero, AdamW 0.016", "m1-adamw-0.016-zero*3"),
+        seeds("M1 to zero, AdamH 0.01, AdamW 0.004", "m1-adamh-0.01-zero*3"),
         seeds("M2 to zero, Muon 0.01", "muon-0.01-zero*3"),
         seeds("M2 to zero, MuonH 0.0125", "muonh-0.0125-zero*3"),
         seeds("M2 to a tenth, Muon 0.003", "muon-0.003-tenth*3"),

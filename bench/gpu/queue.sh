@@ -2,7 +2,8 @@
 # Trains a queue of runs on a card, several at a time. Lines may be added to the queue, or changed, while it works.
 #   bench/gpu/queue.sh JAVA JARS OUT AT_ONCE [key=value ...]
 # JAVA: a JDK 25's java. JARS: a folder with ht's jars. OUT: a folder for the runs; OUT/queue holds one run per line: NAME SETTING ...
-# The settings behind AT_ONCE are those of all runs. A run that has begun is not begun again; a run that failed or was
+# The settings behind AT_ONCE are those of all runs. OUT/decisions.txt, if it is there, holds the algorithms of matrix products that
+# new runs begin with: another run's, so that both have the same bits. A run that has begun is not begun again; a run that failed or was
 # stopped is continued from its checkpoint when its line is there once more after OUT/NAME.taken was removed. The weights of a
 # finished run are deleted. Ends when OUT/stop exists, after the runs under way; or LIMIT seconds after its start, if that is set:
 # runs under way then save, and the next start continues them.
@@ -34,6 +35,7 @@ worker() {
     fi
     name=${line[0]} start=$SECONDS set=()
     for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
+    [ ! -e "$out/decisions.txt" ] || [ -e "$out/$name" ] || install -D "$out/decisions.txt" "$out/$name/decisions.txt"
     left=$((limit - SECONDS)) # timeout takes 0 for no limit
     timeout $((left > 0 ? left : 1)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
       hypertransfer.lab.Main train "$out/empty.yaml" --out "$out/$name" "${set[@]}" >"$out/$name.log" 2>&1

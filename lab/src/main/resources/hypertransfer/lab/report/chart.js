@@ -143,7 +143,7 @@ class Chart {
     if (grid ? place.last : place.bottom) parts.push(html`<text x="${middle}" y="${box.y + box.h + (grid ? 32 : 34)}" class="label" text-anchor="middle">${X_LABEL[view.x]}</text>`);
     const clip = 'clip' + ++Chart.clips;
     parts.push(html`<clipPath id="${clip}"><rect x="${box.x}" y="${box.y - 2}" width="${box.w + 1}" height="${box.h + 4}"/></clipPath>
-      <g clip-path="url(#${clip})">${(cell.marks ?? []).map(mark => this.mark(cell, mark))}${this.smooth(cell) ? cell.series.map(({ run, x, y }) => html`<path d="${this.path(cell, x, y)}" class="raw" stroke="${run.colour}" stroke-opacity="${cell.series.length > 3 ? 0.4 : 1}"/>`) : ''}${cell.series.map(series => this.line(cell, series))}</g>`);
+      <g clip-path="url(#${clip})">${this.smooth(cell) ? cell.series.map(({ run, x, y }) => html`<path d="${this.path(cell, x, y)}" class="raw" stroke="${run.colour}" stroke-opacity="${cell.series.length > 3 ? 0.4 : 1}"/>`) : ''}${cell.series.map(series => this.line(cell, series))}${(cell.marks ?? []).map((mark, row) => this.mark(cell, mark, row))}</g>`);
     if (cell.named) parts.push(this.names(cell));
     if (cell.none) parts.push(html`<text x="${middle}" y="${box.y + 14}" class="label halo" text-anchor="middle">zero at every common step</text>`);
     if (cell.beyond > domain[1] && !this.y.has(cell.key)) parts.push(html`<text x="${box.x + box.w}" y="${box.y + 9}" class="tick halo" text-anchor="end">↑ to ${show(cell.beyond)}</text>`);
@@ -151,10 +151,10 @@ class Chart {
   }
 
   /** A step that deserves a name. */
-  mark(cell, { at, text }) {
+  mark(cell, { at, text }, row) {
     const x = cell.x(at), right = x > cell.box.x + cell.box.w * 0.6;
     return html`<line x1="${x}" x2="${x}" y1="${cell.box.y}" y2="${cell.box.y + cell.box.h}" class="mark"/>
-      <text x="${right ? x - 5 : x + 5}" y="${cell.box.y + 12}" text-anchor="${right ? 'end' : 'start'}" class="tick halo">${text}</text>`;
+      <text x="${right ? x - 5 : x + 5}" y="${cell.box.y + 12 + 13 * row}" text-anchor="${right ? 'end' : 'start'}" class="tick halo">${text}</text>`;
   }
 
   /**
