@@ -7,6 +7,8 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from torch import nn
 
+from .algebra import Refusal
+
 _HEAD = re.compile(r"(.*[^a-z])?(lm_?|un)?(head|embed_out|output)(\.weight)?", re.I)
 _IN_BLOCK = re.compile(r"(.*\.)?\d+\.(?!weight$)[a-z_].*", re.I)  # layers.3.mlp.down.weight
 _OUTPUT = re.compile(r"(.*\.)?\d+\.(.*\.)?output(\.weight)?", re.I)  # a projection: layers.3.attn.output.weight
@@ -43,6 +45,8 @@ def split(model: nn.Module) -> Tuple[Named, Named]:
     weight with either. Convolutions and stacks of experts have more dimensions and are in the rest: give them a group of
     their own, with view="flat" or view="stack". Check the result by its names where your model is unusual.
     """
+    if not isinstance(model, nn.Module):
+        raise Refusal(f"{type(model).__name__} is given where a torch.nn.Module is needed, the model")
     every = list(model.named_parameters())
     tables = {id(p) for m in model.modules() if isinstance(m, (nn.Embedding, nn.EmbeddingBag)) for p in m.parameters(False)}
     matrices = [(n, p) for n, p in every if p.ndim == 2 and id(p) not in tables and not _NO_MATRIX.search(n)]

@@ -85,6 +85,8 @@ class EffectiveRates:
                  first: int = 0):
         whole("every", every, 1)
         whole("first", first, 0)
+        if not hasattr(optimizer, "param_groups"):
+            raise Refusal(f"{type(optimizer).__name__} is given where a torch optimizer is needed: EffectiveRates(model, optimizer)")
         trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
         chosen = list(matrices) if matrices is not None else split(model)[0] or [
             (name, p) for name, p in model.named_parameters() if p.ndim >= 2]

@@ -333,6 +333,10 @@ def test_refusals(tmp_path):
             EffectiveRates(model, torch.optim.AdamW(model.parameters()), matrices=wrong)
     with pytest.raises(ht.Refusal, match="every is 0"):
         EffectiveRates(model, optimizer, every=0)
+    with pytest.raises(ht.Refusal, match="Sequential is given where a torch optimizer is needed"):
+        EffectiveRates(optimizer, model)
+    with pytest.raises(ht.Refusal, match="AdamW is given where a torch.nn.Module is needed"):
+        ht.split(optimizer)
 
 
 @pytest.mark.parametrize("shape, ratio", [("linear", 0.1), ("linear", 0.0), ("cosine", 0.2)])
