@@ -41,7 +41,7 @@ class AnswersTest {
                 .contains(
                         "end/peak",
                         "512 x 128",
-                        "measured error",
+                        "the prediction's own error, measured",
                         "effective rate 5 %",
                         "(Muon, M2, width 128, 400 steps)");
     }
@@ -51,9 +51,9 @@ class AnswersTest {
     void whatAHyperballSetsHasNoError() {
         assertThat(ht.fine("predict", MUON, "--set matrices.mode=hyperball --set model.layers=1"))
                 .contains("mode hyperball, 1 layer, 400 steps", "nothing here is an estimate")
-                .doesNotContain("measured error");
+                .doesNotContain("the prediction's own error, measured");
         assertThat(ht.fine("predict", MUON, "--set matrices.mode=inverse-hypertransfer"))
-                .contains("measured error");
+                .contains("the prediction's own error, measured");
     }
 
     /** The paper, 124M on FineWeb with the shape factor: 0.047. */
@@ -134,11 +134,15 @@ class AnswersTest {
         List<String> large = Ht.set("preset=gpt2-124m data.train=x data.validation=x");
         assertThat(ht.fine("predict", MUON, large, "--set steps=600"))
                 .contains("effective rate 27 %", "(Muon, M1, width 768, 610 steps)")
-                .doesNotContain("expect a larger");
+                .doesNotContain("expect more");
+        assertThat(ht.fine("rates", MUON, large, "--set steps=600 --to muonh"))
+                .contains("effective rate 27 %", "(Muon, M1, width 768, 610 steps)");
+        assertThat(ht.fine("rates", MUON, "--set matrices.mode=hyperball --with steps=100"))
+                .doesNotContain("own error");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60"))
                 .contains("effective rate 31 %", "(Muon, M1, width 768, 70 steps)");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60000"))
-                .contains("we measured no run like this one, so expect a larger error");
+                .contains("no run like this one was measured, so expect more");
         assertThat(ht.fine("predict", MUON, "--set preset=small --set steps=30"))
                 .contains("effective rate 24 %", "(Muon, M1, width 256, 25 steps)");
         assertThat(ht.fine("predict", MUON, "--set matrices.direction=adam"))

@@ -12,6 +12,7 @@ import hypertransfer.prediction.Equilibrium;
 import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.config.Matrices;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.optimizer.Directions;
 import java.io.PrintWriter;
@@ -87,21 +88,16 @@ public final class PredictCommand implements Runnable {
         double mean = rows.stream().mapToDouble(r -> r.endToPeak * r.count).sum()
                 / rows.stream().mapToInt(Row::count).sum();
         Optional<Measured> measured = isRun ? Measured.of(file, kinds, json::warn) : Optional.empty();
-        boolean adam = c.matrices().direction() == Directions.ADAM;
-        Fitted.Error nearest =
-                Fitted.nearest(adam, c.network().name(), c.model().width(), c.steps());
+        Fitted.Error nearest = nearest(c);
         if (csv != null) {
             write(kinds);
         }
         Answer answer = new Answer(PredictedKind.describe(c), c.steps(), rows, mean, nearest, measured.orElse(null));
         json.either(answer, out -> {
             print(out, c, rows, mean);
-            boolean set = kinds.stream()
-                    .map(kind -> kind.settings().transfer())
-                    .allMatch(transfer -> transfer.isPlain() && transfer.target() instanceof Space.Hyperball);
-            String error =
-                    set ? "a Hyperball sets norms and effective rates: nothing here is an estimate" : text(nearest, c);
-            out.println(measured.map(Measured::text).orElse(error));
+            out.println(measured.map(Measured::text)
+                    .or(() -> error(c))
+                    .orElse("a Hyperball sets norms and effective rates: nothing here is an estimate"));
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
                         + c.model().width()
@@ -165,13 +161,26 @@ public final class PredictCommand implements Runnable {
         }
     }
 
-    private static String text(Fitted.Error near, Configuration c) {
+    private static Fitted.Error nearest(Configuration c) {
+        boolean adam = c.matrices().direction() == Directions.ADAM;
+        return Fitted.nearest(adam, c.network().name(), c.model().width(), c.steps());
+    }
+
+    /** How far predictions were off where they were measured; nothing where there is nothing to estimate. */
+    static Optional<String> error(Configuration c) {
+        if (c.hidden().values().stream()
+                .map(Matrices::transfer)
+                .allMatch(transfer -> transfer.isPlain() && transfer.target() instanceof Space.Hyperball)) {
+            return Optional.empty();
+        }
+        Fitted.Error near = nearest(c);
         boolean far = near.distance(c.network().name(), c.model().width(), c.steps()) > 2;
         String run =
                 "%s, %s, width %d, %d steps".formatted(near.optimizer(), near.network(), near.width(), near.steps());
-        return "measured error, rms over steps and matrices: effective rate %.0f %%, ".formatted(100 * near.effective())
-                + "norm at the end %.0f %% (%s)".formatted(100 * near.endNorm(), run)
-                + (far ? "; we measured no run like this one, so expect a larger error" : "");
+        return Optional.of(
+                "the prediction's own error, measured (rms): effective rate %.0f %%, norm at the end %.0f %% (%s)"
+                                .formatted(100 * near.effective(), 100 * near.endNorm(), run)
+                        + (far ? "; no run like this one was measured, so expect more" : ""));
     }
 
     private void write(List<PredictedKind> kinds) {

@@ -49,8 +49,8 @@ import picocli.CommandLine.Parameters;
             "",
             "The answer is one rate and one final ratio for all matrices; each group of",
             "matrices.groups has its own. error: by how much the effective rates then differ",
-            "from the wanted ones, rms over matrices and steps. The error of the prediction",
-            "itself comes on top, see 'ht predict'.",
+            "from the wanted ones, rms over matrices and steps. The prediction's own error",
+            "comes on top.",
             "",
             "We checked this by training (docs/RESULTS.md). At 49M and the paper's 5,723",
             "steps, runs at carried rates (Muon to MuonH and back on M1 and M2, and to weight",
@@ -178,6 +178,7 @@ public final class RatesCommand implements Runnable {
         Answer answer = new Answer(was, is, all.rate, all.finalRatio, all.error, rows, groups, horizon);
         json.either(answer, out -> {
             print(out, answer, tuned);
+            PredictCommand.error(from).or(() -> PredictCommand.error(other)).ifPresent(out::println);
             PredictedKind first = alike.getFirst().getFirst().to;
             double memory =
                     1 / (1 - first.expected().memory().terms().getFirst().decay());
