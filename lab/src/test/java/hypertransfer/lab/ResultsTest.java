@@ -46,7 +46,7 @@ class ResultsTest {
                 .results()
                 .map(found -> found.group(1).replace("out/paper-50m/", ""))
                 .toList();
-        assertThat(commands).hasSize(6);
+        assertThat(commands).hasSize(7);
         for (String runs : commands) {
             compared(said(0, "sh", "-c", "cd " + dir.toAbsolutePath() + " && printf '%s\\n' " + runs)
                     .lines()
