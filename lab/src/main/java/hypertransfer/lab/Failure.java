@@ -35,9 +35,8 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
 
     int report(Throwable t) {
         String sentence = switch (t) {
-            case Refusal r -> oneLine(r.getMessage());
+            case Refusal _, UncheckedIOException _ -> oneLine(t.getMessage());
             case EngineException e -> e.getMessage(); // may begin with the table of memory
-            case UncheckedIOException e -> oneLine(e.getMessage());
             case InterruptedException i -> "interrupted";
             case OutOfMemoryError o ->
                 "out of memory (" + o.getMessage() + "), the heap's limit is "

@@ -36,14 +36,14 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Spec;
@@ -53,7 +53,7 @@ import picocli.CommandLine.Spec;
         name = "ht",
         description = "Exact, online maps between norm-constrained and ordinary neural-network optimizers.",
         synopsisSubcommandLabel = "COMMAND",
-        versionProvider = Version.Provider.class,
+        versionProvider = Main.class,
         mixinStandardHelpOptions = true,
         scope = CommandLine.ScopeType.INHERIT,
         footerHeading = "%nExamples:%n",
@@ -71,49 +71,44 @@ import picocli.CommandLine.Spec;
             "HT_TRACE=1 in the environment adds the stack trace to an error; HT_THREADS=2",
             "limits the cpu engine. docs/USE.md lists all such variables."
         })
-public final class Main implements Runnable {
-    /** By what they are for, as the help lists them. */
-    private static final Map<String, List<Class<?>>> GROUPS = new LinkedHashMap<>();
+public final class Main implements Runnable, IVersionProvider {
+    /** Commands that are for one purpose, as the help lists them. */
+    private record Group(String name, Class<?>... commands) {}
 
-    static {
-        group("Start", DemoCommand.class, DoctorCommand.class, PresetsCommand.class);
-        group(
-                "Train",
-                TrainCommand.class,
-                TransferCommand.class,
-                SweepCommand.class,
-                ReproduceCommand.class,
-                DataCommand.class);
-        group(
-                "Look",
-                RunsCommand.class,
-                ReportCommand.class,
-                WatchCommand.class,
-                CompareCommand.class,
-                FairCommand.class,
-                SampleCommand.class,
-                ExportCommand.class);
-        group(
-                "Answers without a run",
-                PageCommand.class,
-                PredictCommand.class,
-                RatesCommand.class,
-                EffectiveCommand.class,
-                ScheduleCommand.class,
-                InvarianceCommand.class);
-        group(
-                "Verify",
-                VerifyCommand.class,
-                CertifyCommand.class,
-                SelfTestCommand.class,
-                ConformanceCommand.class,
-                BenchCommand.class);
-        group("Other", CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class);
-    }
-
-    private static void group(String name, Class<?>... commands) {
-        GROUPS.put(name, List.of(commands));
-    }
+    private static final List<Group> GROUPS = List.of(
+            new Group("Start", DemoCommand.class, DoctorCommand.class, PresetsCommand.class),
+            new Group(
+                    "Train",
+                    TrainCommand.class,
+                    TransferCommand.class,
+                    SweepCommand.class,
+                    ReproduceCommand.class,
+                    DataCommand.class),
+            new Group(
+                    "Look",
+                    RunsCommand.class,
+                    ReportCommand.class,
+                    WatchCommand.class,
+                    CompareCommand.class,
+                    FairCommand.class,
+                    SampleCommand.class,
+                    ExportCommand.class),
+            new Group(
+                    "Answers without a run",
+                    PageCommand.class,
+                    PredictCommand.class,
+                    RatesCommand.class,
+                    EffectiveCommand.class,
+                    ScheduleCommand.class,
+                    InvarianceCommand.class),
+            new Group(
+                    "Verify",
+                    VerifyCommand.class,
+                    CertifyCommand.class,
+                    SelfTestCommand.class,
+                    ConformanceCommand.class,
+                    BenchCommand.class),
+            new Group("Other", CompletionCommand.class, ImportCommand.class, CommandLine.HelpCommand.class));
 
     private static final int NAME = 15; // the width of their column
 
@@ -140,34 +135,33 @@ public final class Main implements Runnable {
     /** All commands, which the help lists by what they are for. */
     static CommandLine commands() {
         CommandLine line = new CommandLine(new Main());
-        GROUPS.values().forEach(all -> all.forEach(command -> line.addSubcommand(new CommandLine(command))));
+        for (Group group : GROUPS) {
+            Stream.of(group.commands).map(CommandLine::new).forEach(line::addSubcommand);
+        }
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, Main::list);
         Options.in(line);
         return line;
     }
 
-    private static String name(Class<?> command) {
-        return command.getAnnotation(Command.class).name();
-    }
-
     /** The commands by what they are for, each with the first sentence about it. */
     private static String list(Help help) {
         Width width = new Width(help.commandSpec().usageMessage().width() + 1);
         StringBuilder text = new StringBuilder();
-        GROUPS.forEach((group, commands) -> {
-            text.append("%n%s%n".formatted(help.colorScheme().ansi().string("@|bold " + group + "|@")));
-            for (Class<?> command : commands) {
-                String name = name(command);
+        for (Group group : GROUPS) {
+            text.append("%n%s%n".formatted(help.colorScheme().ansi().string("@|bold " + group.name + "|@")));
+            for (Class<?> type : group.commands) {
+                Command command = type.getAnnotation(Command.class);
+                String name = command.name();
                 String about = name.equals("help")
                         ? "Shows the help of a command."
-                        : command.getAnnotation(Command.class).description()[0].split("(?<=\\.) ")[0];
+                        : command.description()[0].split("(?<=\\.) ")[0];
                 text.append("  " + help.colorScheme().commandText(name))
                         .append(" ".repeat(Math.max(1, NAME - 2 - name.length())))
                         .append(width.fold(" ".repeat(NAME) + about, NAME).strip())
                         .append(System.lineSeparator());
             }
-        });
+        }
         return text.toString();
     }
 
@@ -188,6 +182,11 @@ public final class Main implements Runnable {
             out.flush();
             err.flush();
         }
+    }
+
+    @Override
+    public String[] getVersion() {
+        return new String[] {Version.built().toString()};
     }
 
     @Override

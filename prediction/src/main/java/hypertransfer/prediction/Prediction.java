@@ -88,18 +88,14 @@ public record Prediction(double[] norm, double[] nominal, double[] effective) {
                         along += (1 - early) * terms.get(i).weight() * q[i];
                         q[i] = terms.get(i).decay() * (k * q[i] + e * c);
                     }
-                    s = next(s, k, e * c, along);
+                    // Memories that contradict each other could ask for less than a step straight inwards.
+                    double push = e * c, cosine = Math.clamp(along / s, -1, 1);
+                    s = Math.sqrt(Math.max(0, k * k * s * s + push * push + 2 * k * push * cosine * s));
                 }
                 default -> throw new Refusal("norms are predicted in Base and on a Hyperball, not in " + space);
             }
         }
         return p;
-    }
-
-    /** The norm after a step. Memories that contradict each other could ask for less than a step straight inwards. */
-    private static double next(double s, double k, double push, double along) {
-        double cosine = Math.clamp(along / s, -1, 1);
-        return Math.sqrt(Math.max(0, k * k * s * s + push * push + 2 * k * push * cosine * s));
     }
 
     /** {@return the number of steps, one or more} */

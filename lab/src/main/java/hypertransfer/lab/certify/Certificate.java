@@ -52,7 +52,12 @@ record Certificate(
 
     /** One that says nothing yet. */
     private static Certificate open(Side a, Configuration its, String b, double bound) {
-        var settings = settings(a.configuration(), its);
+        var sides = List.of(ConfigurationFile.settings(a.configuration()), ConfigurationFile.settings(its));
+        Map<String, List<String>> settings = new TreeMap<>();
+        for (String key : sides.stream().flatMap(side -> side.keySet().stream()).toList()) {
+            Stream<String> values = sides.stream().map(side -> side.getOrDefault(key, "-"));
+            settings.put(key, values.distinct().toList());
+        }
         return new Certificate(null, null, null, null, new ArrayList<>(), null, bound, a.place(), b, settings);
     }
 
@@ -221,17 +226,6 @@ record Certificate(
         boolean own = largest.values().stream().allMatch(apart -> apart <= bound);
         String other = "the same effective rates in another space, whose norms or nominal rates differ";
         return open.same(own ? "the same norms and rates" : other, check);
-    }
-
-    private static Map<String, List<String>> settings(Configuration a, Configuration b) {
-        Map<String, List<String>> all = new TreeMap<>();
-        Map<String, String> x = ConfigurationFile.settings(a), y = ConfigurationFile.settings(b);
-        for (String key :
-                Stream.concat(x.keySet().stream(), y.keySet().stream()).toList()) {
-            Stream<String> values = Stream.of(x, y).map(side -> side.getOrDefault(key, "-"));
-            all.put(key, values.distinct().toList());
-        }
-        return all;
     }
 
     /** The answer, with what was trained or compared and how far apart it is. */

@@ -13,7 +13,6 @@ import hypertransfer.train.run.Rehearsal.Taken;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.DoubleFunction;
 import java.util.stream.Collectors;
@@ -179,11 +178,10 @@ record Check(
 
     String text(double bound) {
         return largest.entrySet().stream()
-                .map(e -> String.format(
-                        Locale.ROOT, "of %s %.2g", WORDS.getOrDefault(e.getKey(), e.getKey()), e.getValue()))
+                .map(e -> "of %s %.2g".formatted(WORDS.getOrDefault(e.getKey(), e.getKey()), e.getValue()))
                 .collect(Collectors.joining(
                         ", ",
                         "check: " + what + "; largest relative difference ",
-                        String.format(Locale.ROOT, "; the same below %.1g", bound)));
+                        "; the same below %.1g".formatted(bound)));
     }
 }

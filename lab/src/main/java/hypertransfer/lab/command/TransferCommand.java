@@ -94,16 +94,15 @@ public final class TransferCommand implements Callable<Integer> {
         warn(print);
         try (Interrupt interrupt = new Interrupt(ranks.rank() == 0)) {
             boolean finished = new Launch(to, c, false, print, ranks).run(interrupt, Set.of());
-            if (ranks.rank() > 0) {
-                return finished ? Exit.FINE : Exit.INTERRUPTED;
+            if (ranks.rank() == 0) {
+                PrintWriter words = Width.folded(print);
+                Curves own = Curves.read(to, damage -> words.println("warning: " + damage));
+                words.print(Gap.of(to, run).table(own.losses().size()));
+                List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
+                words.print(Angles.table(angles));
+                Angles.write(angles, to);
+                words.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             }
-            PrintWriter words = Width.folded(print);
-            Curves own = Curves.read(to, damage -> words.println("warning: " + damage));
-            words.print(Gap.of(to, run).table(own.losses().size()));
-            List<Angles> angles = Angles.of(new Run(to), new Run(run), words);
-            words.print(Angles.table(angles));
-            Angles.write(angles, to);
-            words.print(finished ? Next.transferred(run, to) : Next.stopped(to));
             return finished ? Exit.FINE : Exit.INTERRUPTED;
         }
     }

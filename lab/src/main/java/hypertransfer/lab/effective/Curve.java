@@ -88,10 +88,6 @@ final class Curve {
         return lastStep + Math.max(1, stride);
     }
 
-    long peakStep() {
-        return peakStep;
-    }
-
     Effective.Summary summary() {
         int tenth = Math.max(1, stretches.all().size() / 10);
         Stretch end = stretches.all().stream()

@@ -69,7 +69,7 @@ public record Effective(
         Fit all = Fit.of(
                 curves.values().stream().map(Curve::points).toList(),
                 horizon,
-                curves.values().stream().map(Curve::peakStep).distinct().toList());
+                summaries.stream().map(Summary::peakStep).distinct().toList());
         return new Effective(
                 summaries, all, notes(columns, summaries, undecayed[0]), log.problems, rows[0], log.leftOut);
     }

@@ -82,14 +82,11 @@ final class LogReader {
             throw new Refusal(file + " is not a file; give a log as .csv or .jsonl, also with .gz");
         }
         try (BufferedReader in = open()) {
-            String first = in.readLine();
-            while (first != null && first.isBlank()) {
-                first = in.readLine();
-            }
-            if (first == null) {
-                throw new Refusal(file + " is empty; its first line must name the columns, such as"
-                        + " step,matrix,weight_norm,update_norm,rate,decay");
-            }
+            String first = in.lines()
+                    .filter(line -> !line.isBlank())
+                    .findFirst()
+                    .orElseThrow(() -> new Refusal(file + " is empty; its first line must name the columns, such as"
+                            + " step,matrix,weight_norm,update_norm,rate,decay"));
             if (first.stripLeading().startsWith("{")) {
                 json(first, in);
             } else {

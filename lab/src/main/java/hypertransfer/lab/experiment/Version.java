@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
-import picocli.CommandLine.IVersionProvider;
 
 /** @param commit the commit it was built from, with "-dirty" if files were changed, "unknown" outside a git checkout */
 public record Version(String number, String commit) {
@@ -23,13 +22,5 @@ public record Version(String number, String commit) {
     @Override
     public String toString() {
         return "HyperTransfer " + number + " (commit " + commit + ")";
-    }
-
-    /** For {@code ht --version}. */
-    public static final class Provider implements IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            return new String[] {built().toString()};
-        }
     }
 }

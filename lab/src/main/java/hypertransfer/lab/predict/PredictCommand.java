@@ -186,11 +186,9 @@ public final class PredictCommand implements Runnable {
     private void write(List<PredictedKind> kinds) {
         Csv.write(csv, "step,kind,nominal,norm,effective,target_norm", table -> {
             for (PredictedKind kind : kinds) {
-                Prediction carrier = kind.carrier();
-                double[] nominal = carrier.nominal(), norm = carrier.norm(), effective = carrier.effective();
-                double[] target = kind.target().norm();
-                for (int t = 0; t < nominal.length; t++) {
-                    table.row(t, kind.name(), nominal[t], norm[t], effective[t], target[t]);
+                Prediction p = kind.carrier(), target = kind.target();
+                for (int t = 0; t < p.steps(); t++) {
+                    table.row(t, kind.name(), p.nominal()[t], p.norm()[t], p.effective()[t], target.norm()[t]);
                 }
             }
         });

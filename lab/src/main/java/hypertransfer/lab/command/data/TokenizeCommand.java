@@ -98,12 +98,11 @@ public final class TokenizeCommand implements Runnable {
     @Override
     public void run() {
         Vocabulary vocabulary = Vocabulary.parse(tokens);
-        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter err = spec.commandLine().getErr(),
+                print = spec.commandLine().getOut();
         if (!force && Tokenizer.finish(out)) {
-            spec.commandLine()
-                    .getOut()
-                    .println("the shards of a process that was killed were all written, and are whole now" + " in "
-                            + out + "; --force tokenizes again");
+            print.println("the shards of a process that was killed were all written, and are whole now in " + out
+                    + "; --force tokenizes again");
             return;
         }
         Meter meter = new Meter(err, Width.terminal(), Width.here(), System::nanoTime);
@@ -118,7 +117,7 @@ public final class TokenizeCommand implements Runnable {
             try (meter) {
                 result = tokenizer.run(places, meter);
             }
-            report(result, vocabulary, err);
+            report(result, vocabulary, print, err);
         } finally {
             removeHook(cleanup);
         }
@@ -143,8 +142,7 @@ public final class TokenizeCommand implements Runnable {
         }
     }
 
-    private void report(Tokenizer.Result result, Vocabulary vocabulary, PrintWriter err) {
-        PrintWriter print = spec.commandLine().getOut();
+    private static void report(Tokenizer.Result result, Vocabulary vocabulary, PrintWriter print, PrintWriter err) {
         print.printf("documents   %,d%n", result.documents());
         print.printf("train       %s%n", shards(result.train()));
         print.printf("validation  %s%n", shards(result.validation()));
@@ -162,14 +160,12 @@ public final class TokenizeCommand implements Runnable {
     }
 
     private static String shards(Tokenizer.Written written) {
-        return String.format("%,d tokens in %s", written.tokens(), names(written.files()));
-    }
-
-    private static String names(List<Path> files) {
-        return switch (files.size()) {
+        List<Path> files = written.files();
+        String names = switch (files.size()) {
             case 0 -> "no shard";
             case 1 -> files.getFirst().toString();
             default -> files.getFirst() + " to " + files.getLast().getFileName();
         };
+        return String.format("%,d tokens in %s", written.tokens(), names);
     }
 }

@@ -112,10 +112,8 @@ public final class BenchCommand implements Runnable {
                     ? c.model().accumulation()
                     : Math.max(1, preset.stepTokens() / dims.N());
             double tokens = 1000.0 * micros * dims.N() / (micros * micro + move);
-            String what = preset.label() + " " + variant + " on " + c.opened();
-            words.printf(
-                    "%s, %d x %d tokens: ",
-                    what, c.model().batch(), c.architecture().sequence());
+            words.printf("%s %s on %s, ", preset.label(), variant, c.opened());
+            words.printf("%d x %d tokens: ", c.model().batch(), c.architecture().sequence());
             words.printf("%.2f ms forward and backward, %.2f ms optimizer, %.0f tokens/s", micro, move, tokens);
             words.printf(
                     " with %d micro-batch%s per step (medians of %d)", micros, micros == 1 ? "" : "es", steps.size());
