@@ -11,9 +11,12 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Every command that writes, where no file can grow beyond some number of bytes: a full disk as a process sees it. It says
@@ -34,6 +37,25 @@ class NoRoomTest {
             one(shop, command, bytes, "case " + number + ", " + command.name() + " within " + bytes + " bytes");
         });
         assertThat(cases.counted()).as("some must have met the limit").anyMatch(count -> count.endsWith(" 4"));
+    }
+
+    /** Rows are written while the log is read: a failure of the one was told as one of the other. */
+    @Test
+    void aTableOfALogIsToldByItsName(@TempDir Path dir) throws Throwable {
+        Path log = dir.resolve("log.csv"), table = dir.resolve("table.csv");
+        String rows = IntStream.range(0, 3000)
+                .mapToObj(step -> step + ",a," + (10 + step) + ",1,0.01,0.1\n")
+                .collect(Collectors.joining());
+        Files.writeString(log, "step,matrix,weight_norm,update_norm,rate,decay\n" + rows);
+        Ht ht = new Ht();
+        limit(1 << 13);
+        try {
+            assertThat(ht.run("effective", log, "--csv", table)).isEqualTo(4);
+        } finally {
+            limit(-1);
+        }
+        assertThat(ht.err()).contains("ht: cannot write " + table);
+        assertThat(dir).isDirectoryNotContaining("glob:**table*");
     }
 
     private void one(Workshop shop, Command command, long bytes, String about) throws Throwable {

@@ -82,11 +82,14 @@ final class LogReader {
             throw new Refusal(file + " is not a file; give a log as .csv or .jsonl, also with .gz");
         }
         try (BufferedReader in = open()) {
-            String first = in.lines()
-                    .filter(line -> !line.isBlank())
-                    .findFirst()
-                    .orElseThrow(() -> new Refusal(file + " is empty; its first line must name the columns, such as"
-                            + " step,matrix,weight_norm,update_norm,rate,decay"));
+            String first = in.readLine();
+            while (first != null && first.isBlank()) {
+                first = in.readLine();
+            }
+            if (first == null) {
+                throw new Refusal(file + " is empty; its first line must name the columns, such as"
+                        + " step,matrix,weight_norm,update_norm,rate,decay");
+            }
             if (first.stripLeading().startsWith("{")) {
                 json(first, in);
             } else {
@@ -94,8 +97,6 @@ final class LogReader {
             }
         } catch (IOException e) {
             throw new Refusal("cannot read " + file + ": " + Atomic.reason(e), e);
-        } catch (UncheckedIOException e) {
-            throw new Refusal("cannot read " + file + ": " + Atomic.reason(e.getCause()), e);
         }
     }
 
@@ -136,16 +137,24 @@ final class LogReader {
                 .setHeader(names.toArray(String[]::new))
                 .setAllowMissingColumnNames(true)
                 .get();
-        for (Iterator<CSVRecord> all = named.parse(in).iterator(); all.hasNext(); ) {
+        for (Iterator<CSVRecord> all = named.parse(in).iterator(); more(all); ) {
             CSVRecord cells = all.next();
             long line = 1 + cells.getParser().getCurrentLineNumber();
             if (!cells.isConsistent()) {
                 leaveOut(line, "", cells.size() + " cells instead of " + names.size());
-            } else if (!all.hasNext() && last != '\n' && last != '\r') {
+            } else if (!more(all) && last != '\n' && last != '\r') {
                 leaveOut(line, "", "the file ends within it; if the line is complete, add a newline");
             } else {
                 spread(line, cells.toMap());
             }
+        }
+    }
+
+    private static boolean more(Iterator<CSVRecord> all) throws IOException {
+        try {
+            return all.hasNext();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
         }
     }
 
