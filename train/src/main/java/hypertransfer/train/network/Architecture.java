@@ -2,7 +2,6 @@ package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
@@ -48,10 +47,6 @@ public record Architecture(
     /** Whether a norm follows every hidden matrix. */
     public boolean invariant() {
         return postNorm() && design.qkNorm();
-    }
-
-    HeadRule heads() {
-        return new HeadRule(design.qkNorm(), postNorm(), design.positions() == Design.Positions.ROTARY);
     }
 
     /** {@code M2}, {@code M2 with gelu, tied embedding}: the network, and what differs from it, for people. */

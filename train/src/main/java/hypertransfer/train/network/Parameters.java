@@ -155,7 +155,9 @@ public final class Parameters {
         Outline first = own.getFirst();
         Parameter whole = declare(Role.WEIGHT, new Outline(name, rows, first.cols(), first.layer(), first.kind()));
         for (Outline part : own) {
-            listed(part(whole, part, from));
+            Tensor weight = engine.slice(whole.weight(), part.name(), from, part.rows());
+            Tensor gradient = engine.slice(whole.gradient(), part.name(), from, part.rows());
+            listed(new Parameter(part, weight, whole.separate() ? null : weight, gradient));
             from += part.rows();
         }
         return whole;
@@ -170,12 +172,6 @@ public final class Parameters {
 
     private Tensor gradient(String name, int rows, int cols, boolean hidden) {
         return engine.tensor(hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT, name, rows, cols);
-    }
-
-    private Parameter part(Parameter whole, Outline part, int from) {
-        Tensor weight = engine.slice(whole.weight(), part.name(), from, part.rows());
-        Tensor gradient = engine.slice(whole.gradient(), part.name(), from, part.rows());
-        return new Parameter(part, weight, whole.separate() ? null : weight, gradient);
     }
 
     /** Adds a parameter, and what this rank owns of it. */

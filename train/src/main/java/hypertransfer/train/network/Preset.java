@@ -38,10 +38,7 @@ public enum Preset implements Word {
      * in bfloat16.
      */
     public boolean paper() {
-        return switch (this) {
-            case DEMO, SMALL, MID -> false;
-            case PAPER_50M, GPT2_124M, DENSE_500M -> true;
-        };
+        return compareTo(PAPER_50M) >= 0;
     }
 
     public int steps() {
