@@ -12,19 +12,15 @@ import hypertransfer.engine.cpu.vector.Lanes;
 
 /**
  * Gram matrices, and the bases that turn towards their eigenvectors.
+ *
+ * @param scratch (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
  */
-final class Bases {
+record Bases(NewtonSchulz room, Floats scratch) {
     /** Rows that are multiplied at a time, and the width of LAPACK's storage. */
     private static final int STRIP = 64;
 
-    private final NewtonSchulz room;
-    private final int longest;
-    private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
-
     Bases(Pool pool, Dims dims, Storage storage, NewtonSchulz room) {
-        this.room = room;
-        longest = dims.longest();
-        scratch = storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
+        this(room, storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), dims.longest()));
     }
 
     /** P = beta P + (1 - beta) scale^2 x x^T; with cols x^T x. */
@@ -61,7 +57,7 @@ final class Bases {
             return;
         }
         long gram = at(symmetric), basis = at(vectors);
-        long strip = scratch.at() + 4L * worker * (2 * STRIP + 1) * longest;
+        long longest = scratch.cols(), strip = scratch.at() + 4L * worker * (2 * STRIP + 1) * longest;
         long own = strip + 4L * STRIP * longest, factors = own + 4L * STRIP * longest;
         for (int i = 0; i < n; i += STRIP) {
             int rows = Math.min(STRIP, n - i);
