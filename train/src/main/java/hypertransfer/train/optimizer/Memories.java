@@ -11,12 +11,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** What directions remember, in tensors of the engine, by the names that they have in files. */
-public final class Memories {
-    private final Engine engine;
-    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
-
+public record Memories(Engine engine, Map<String, Tensor> tensors) {
     Memories(Engine engine) {
-        this.engine = engine;
+        this(engine, new LinkedHashMap<>());
     }
 
     /** For each memory a tensor for each of these; the parts of a parameter lie one below the other. */
@@ -36,10 +33,6 @@ public final class Memories {
             all.add(declared);
         }
         return all;
-    }
-
-    Map<String, Tensor> tensors() {
-        return Map.copyOf(tensors);
     }
 
     /**
