@@ -178,11 +178,7 @@ public final class Parameters {
     private Parameter listed(Parameter parameter) {
         int number = all.size();
         all.add(parameter);
-        for (Ownership.Piece piece : share.own()) {
-            if (piece.parameter() == number) {
-                own(parameter, piece);
-            }
-        }
+        share.own().stream().filter(piece -> piece.parameter() == number).forEach(piece -> own(parameter, piece));
         return all.get(number);
     }
 
