@@ -16,14 +16,19 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /** A file that only grows, mostly one line per step. */
-public record Log(Path file, FileChannel channel, Object identity) implements AutoCloseable {
+public final class Log implements AutoCloseable {
     /** What a resumed run reads of a log before it continues: a fraction of a second's work. */
     static final int TAIL = 1 << 22;
 
+    private final Path file;
+    private final FileChannel channel;
+    private final Object identity;
+
     public Log(Path file) {
-        FileChannel channel = Atomic.told(
+        this.file = file;
+        channel = Atomic.told(
                 "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-        this(file, channel, Atomic.identity(file));
+        identity = Atomic.identity(file);
     }
 
     public void append(Line line) {

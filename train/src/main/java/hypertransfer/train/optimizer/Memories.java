@@ -11,9 +11,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** What directions remember, in tensors of the engine, by the names that they have in files. */
-public record Memories(Engine engine, Map<String, Tensor> tensors) {
+public final class Memories {
+    private final Engine engine;
+    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
+
     Memories(Engine engine) {
-        this(engine, new LinkedHashMap<>());
+        this.engine = engine;
     }
 
     /** For each memory a tensor for each of these; the parts of a parameter lie one below the other. */
@@ -33,6 +36,10 @@ public record Memories(Engine engine, Map<String, Tensor> tensors) {
             all.add(declared);
         }
         return all;
+    }
+
+    Map<String, Tensor> tensors() {
+        return Map.copyOf(tensors);
     }
 
     /**

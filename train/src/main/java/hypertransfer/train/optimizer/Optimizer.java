@@ -184,7 +184,7 @@ public final class Optimizer {
 
     /** What the directions of this rank's pieces remember, by the name it has in files. */
     public Map<String, Tensor> tensors() {
-        return Map.copyOf(memories.tensors());
+        return memories.tensors();
     }
 
     /** The names of {@link #tensors} of all ranks. */

@@ -4,11 +4,14 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** Sequences of launches under a name, captured as CUDA graphs at their second run and replayed from then on. */
-public record Graphs(Device device, Map<String, Long> graphs) {
+public final class Graphs {
     private static final long SEEN = 0; // no graph yet: the first run times algorithms, which cannot be captured
 
+    private final Device device;
+    private final Map<String, Long> graphs = new HashMap<>();
+
     public Graphs(Device device) {
-        this(device, new HashMap<>());
+        this.device = device;
     }
 
     public void run(String name, Runnable operations) {
