@@ -38,7 +38,10 @@ public enum Preset implements Word {
      * in bfloat16.
      */
     public boolean paper() {
-        return compareTo(PAPER_50M) >= 0;
+        return switch (this) {
+            case DEMO, SMALL, MID -> false;
+            case PAPER_50M, GPT2_124M, DENSE_500M -> true;
+        };
     }
 
     public int steps() {
