@@ -9,62 +9,31 @@ import hypertransfer.engine.cpu.memory.Floats;
 import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.product.Blas;
 import hypertransfer.engine.cpu.vector.Lanes;
-import java.util.List;
 
 /**
- * Gram matrices, and the bases that turn towards their eigenvectors. One matrix, or one side of it, per piece, the costly
- * ones first.
+ * Gram matrices, and the bases that turn towards their eigenvectors.
+ *
+ * @param scratch (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
  */
-final class Bases {
+record Bases(NewtonSchulz room, Floats scratch) {
     /** Rows that are multiplied at a time, and the width of LAPACK's storage. */
     private static final int STRIP = 64;
 
-    private final Pool pool;
-    private final NewtonSchulz room;
-    private final int longest;
-    private final Floats scratch; // (workers, 2 STRIP + 1, the longest side): a strip, LAPACK's own, its factors
-
     Bases(Pool pool, Dims dims, Storage storage, NewtonSchulz room) {
-        this.pool = pool;
-        this.room = room;
-        longest = dims.longest();
-        scratch = storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), longest);
+        this(room, storage.declare(Role.SCRATCH, "bases", pool.size() * (2 * STRIP + 1), dims.longest()));
     }
 
-    void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
-        int[] order = room.order(g);
-        pool.run(2 * g.size(), (piece, worker) -> {
-            int k = order[piece >> 1];
-            boolean cols = (piece & 1) == 1;
-            Tensor x = g.get(k), p = cols ? right.get(k) : left.get(k);
-            int n = p.rows(), other = (int) (x.size() / n);
-            if (n > 1) {
-                float fresh = (float) ((1 - beta) * scale[k] * scale[k]);
-                Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
-                NewtonSchulz.mirror(at(p), n);
-            }
-        });
+    /** P = beta P + (1 - beta) scale^2 x x^T; with cols x^T x. */
+    static void gram(boolean cols, Tensor x, double scale, double beta, Tensor p) {
+        int n = p.rows(), other = (int) (x.size() / n);
+        if (n > 1) {
+            float fresh = (float) ((1 - beta) * scale * scale);
+            Blas.syrk(cols, n, other, fresh, at(x), x.cols(), (float) beta, at(p), n);
+            NewtonSchulz.mirror(at(p), n);
+        }
     }
 
-    void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        int[] order = room.order(g);
-        pool.run(g.size(), (piece, worker) -> {
-            int k = order[piece];
-            rotate(g.get(k), left.get(k), right.get(k), back, worker);
-        });
-    }
-
-    void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
-        int[] order = room.order(gram);
-        pool.run(gram.size(), (piece, worker) -> {
-            int k = order[piece], n = gram.get(k).rows();
-            if (n > 1) {
-                refine(n, at(gram.get(k)), (float) shift[k], at(basis.get(k)), worker);
-            }
-        });
-    }
-
-    private void rotate(Tensor x, Tensor left, Tensor right, boolean back, int worker) {
+    void rotate(Tensor x, Tensor left, Tensor right, boolean back, int worker) {
         int rows = x.rows(), cols = x.cols();
         long home = at(x), free = room.scratch(worker), from = home;
         if (left.size() > 1) {
@@ -82,8 +51,13 @@ final class Bases {
     }
 
     /** Row after row here is column after column there, so that LAPACK finds the vectors where it wants them. */
-    private void refine(int n, long gram, float shift, long basis, int worker) {
-        long strip = scratch.at() + 4L * worker * (2 * STRIP + 1) * longest;
+    void refine(Tensor symmetric, float shift, Tensor vectors, int worker) {
+        int n = symmetric.rows();
+        if (n == 1) {
+            return;
+        }
+        long gram = at(symmetric), basis = at(vectors);
+        long longest = scratch.cols(), strip = scratch.at() + 4L * worker * (2 * STRIP + 1) * longest;
         long own = strip + 4L * STRIP * longest, factors = own + 4L * STRIP * longest;
         for (int i = 0; i < n; i += STRIP) {
             int rows = Math.min(STRIP, n - i);

@@ -173,12 +173,14 @@ public final class CpuEngine implements Engine, Layers {
 
     @Override
     public void embed(Tensor w, Tensor x) {
-        Embedding.forward(pool, inputs, dims.C(), at(w), at(x));
+        long from = at(w), to = at(x), row = 4L * dims.C();
+        Embedding.each(pool, inputs, n -> Lanes.copy(from + row * inputs[n], to + row * n, row));
     }
 
     @Override
     public void embedBackward(Tensor dx, Tensor dw) {
-        Embedding.backward(pool, inputs, dims.C(), at(dx), at(dw));
+        long from = at(dx), to = at(dw), row = 4L * dims.C();
+        Embedding.each(pool, inputs, n -> Lanes.add(from + row * n, to + row * inputs[n], dims.C()));
     }
 
     @Override

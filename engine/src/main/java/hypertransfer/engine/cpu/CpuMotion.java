@@ -11,7 +11,10 @@ import hypertransfer.engine.cpu.vector.Sums;
 import java.util.Arrays;
 import java.util.List;
 
-/** The optimizer's operations. What is done to every number of many tensors is done in chunks. */
+/**
+ * The optimizer's operations. What is done to every number of many tensors is done in chunks; a piece of other work is one
+ * matrix, or one side of it, the costly ones first.
+ */
 final class CpuMotion implements Motion {
     private static final int CHUNK = 1 << 15;
 
@@ -191,17 +194,30 @@ final class CpuMotion implements Motion {
 
     @Override
     public void gram(List<Tensor> g, double[] scale, double beta, List<Tensor> left, List<Tensor> right) {
-        bases.gram(g, scale, beta, left, right);
+        int[] order = newtonSchulz.order(g);
+        pool.run(2 * g.size(), (piece, worker) -> {
+            int k = order[piece >> 1];
+            boolean cols = (piece & 1) == 1;
+            Bases.gram(cols, g.get(k), scale[k], beta, cols ? right.get(k) : left.get(k));
+        });
     }
 
     @Override
     public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        bases.rotate(g, left, right, back);
+        int[] order = newtonSchulz.order(g);
+        pool.run(g.size(), (piece, worker) -> {
+            int k = order[piece];
+            bases.rotate(g.get(k), left.get(k), right.get(k), back, worker);
+        });
     }
 
     @Override
     public void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
-        bases.refine(gram, shift, basis);
+        int[] order = newtonSchulz.order(gram);
+        pool.run(gram.size(), (piece, worker) -> {
+            int k = order[piece];
+            bases.refine(gram.get(k), (float) shift[k], basis.get(k), worker);
+        });
     }
 
     private void each(List<Tensor> tensors, Chunk chunk) {

@@ -12,32 +12,26 @@ import hypertransfer.engine.cpu.vector.Lanes;
  * The head and its loss, a chunk of rows at a time. With e = exp(z - max) and sum its sum, the gradient at the logits is
  * (scale / sum) (e - sum [target]): the factor is given to the rows of x and dx, so that the logits, the largest
  * array, are read only twice.
+ *
+ * @param logits (rows, width) of a chunk
+ * @param scaled (rows, C)
+ * @param sums (rows, 1)
  */
-final class CrossEntropy {
+record CrossEntropy(Pool pool, Dims dims, Floats logits, Floats scaled, Floats sums) {
     /** Logits kept at a time. */
     private static final long MOST = 1 << 24;
 
-    private final Pool pool;
-    private final Dims dims;
-    private final int rows;
-    private final int width;
-    private final Floats logits; // (rows, width)
-    private final Floats scaled; // (rows, C)
-    private final Floats sums; // (rows, 1)
-
     CrossEntropy(Pool pool, Dims dims, Storage storage) {
-        this.pool = pool;
-        this.dims = dims;
-        width = (dims.V() + 31) / 32 * 32;
-        rows = Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
-        logits = storage.declare(Role.SCRATCH, "head.logits", rows, width);
-        scaled = storage.declare(Role.SCRATCH, "head.scaled", rows, dims.C());
-        sums = storage.declare(Role.SCRATCH, "head.sums", rows, 1);
+        int width = (dims.V() + 31) / 32 * 32;
+        int rows = Math.clamp(MOST / width / 64 * 64, Math.min(64, dims.N()), dims.N());
+        Floats logits = storage.declare(Role.SCRATCH, "head.logits", rows, width);
+        Floats scaled = storage.declare(Role.SCRATCH, "head.scaled", rows, dims.C());
+        this(pool, dims, logits, scaled, storage.declare(Role.SCRATCH, "head.sums", rows, 1));
     }
 
     /** dx = 0: only the losses. */
     void run(int[] targets, long x, long w, long losses, double scale, long dx, long dw) {
-        int V = dims.V(), C = dims.C();
+        int V = dims.V(), C = dims.C(), rows = logits.rows(), width = logits.cols();
         for (int from = 0; from < dims.N(); from += rows) {
             int first = from, count = Math.min(rows, dims.N() - first);
             long row = 4L * first * C;
@@ -55,7 +49,7 @@ final class CrossEntropy {
 
     private void softmax(int n, int token, long loss, boolean gradient) {
         int pairs = (dims.V() + 2 * Lanes.W - 1) / (2 * Lanes.W);
-        long at = logits.at() + 4L * n * width, target = at + 4L * token;
+        long at = logits.at() + 4L * n * logits.cols(), target = at + 4L * token;
         Lanes.fill(-Float.MAX_VALUE, at + 4L * dims.V(), 2 * pairs * Lanes.W - dims.V());
         float max = Attention.max(at, 2 * pairs), wanted = Lanes.get(target);
         float sum = Exp.shifted(at, pairs, max);

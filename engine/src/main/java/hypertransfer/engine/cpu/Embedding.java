@@ -12,19 +12,12 @@ final class Embedding {
 
     private Embedding() {}
 
-    static void forward(Pool pool, int[] tokens, int cols, long table, long x) {
-        each(pool, tokens, n -> Lanes.copy(table + 4L * tokens[n] * cols, x + 4L * n * cols, 4L * cols));
-    }
-
-    static void backward(Pool pool, int[] tokens, int cols, long dx, long dtable) {
-        each(pool, tokens, n -> Lanes.add(dx + 4L * n * cols, dtable + 4L * tokens[n] * cols, cols));
-    }
-
-    private static void each(Pool pool, int[] tokens, IntConsumer row) {
+    /** Does something to every place of a batch. */
+    static void each(Pool pool, int[] tokens, IntConsumer place) {
         pool.run(PIECES, (piece, worker) -> {
             for (int n = 0; n < tokens.length; n++) {
                 if (tokens[n] % PIECES == piece) {
-                    row.accept(n);
+                    place.accept(n);
                 }
             }
         });

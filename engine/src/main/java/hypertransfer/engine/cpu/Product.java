@@ -50,15 +50,15 @@ record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
                 cols = half(cols);
             }
         }
-        int height = rows, width = cols, across = tiles(n, cols);
+        int height = rows, width = cols, across = Math.ceilDiv(n, cols);
         pool.run(
-                across * tiles(m, rows),
+                across * Math.ceilDiv(m, rows),
                 (piece, worker) -> tile(piece / across * height, piece % across * width, height, width));
     }
 
     private boolean divisible(int rows, int cols) {
         long work = (long) rows * cols * k;
-        int side = half(Math.max(rows, cols)), tiles = tiles(m, rows) * tiles(n, cols);
+        int side = half(Math.max(rows, cols)), tiles = Math.ceilDiv(m, rows) * Math.ceilDiv(n, cols);
         int wanted = side >= NARROW ? TILES : side >= NARROWEST ? NARROW_TILES : 0;
         return work > LARGEST && wanted > 0 || work > SMALLEST && tiles < wanted;
     }
@@ -66,10 +66,6 @@ record Product(int m, int n, int k, Matrix a, Matrix b, float beta, Matrix c) {
     /** A multiple of 16, which is what the inner kernels like. */
     private static int half(int side) {
         return ((side + 1) / 2 + 15) / 16 * 16;
-    }
-
-    private static int tiles(int side, int tile) {
-        return (side + tile - 1) / tile;
     }
 
     private void tile(int i, int j, int rows, int cols) {

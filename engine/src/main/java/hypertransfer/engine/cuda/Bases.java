@@ -47,13 +47,7 @@ final class Bases implements AutoCloseable {
         }
     }
 
-    void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        for (int k = 0; k < g.size(); k++) {
-            rotate((DeviceTensor) g.get(k), left.get(k), right.get(k), back);
-        }
-    }
-
-    private void rotate(DeviceTensor x, Tensor left, Tensor right, boolean back) {
+    void rotate(DeviceTensor x, Tensor left, Tensor right, boolean back) {
         int rows = x.rows(), cols = x.cols();
         long home = x.pointer(), free = scratch.schulz, from = home, l = pointer(left), r = pointer(right);
         if (left.size() > 1) {

@@ -228,7 +228,8 @@ public final class CudaEngine implements Engine {
 
     @Override
     public double sum(Tensor tensor) {
-        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).narrow(format(tensor)))[0];
+        Precision format = ((DeviceTensor) tensor).format();
+        return motion.read(Kernel.TOTAL, 1, k -> Entry.of(tensor, tensor, 0).narrow(format))[0];
     }
 
     @Override
@@ -277,9 +278,5 @@ public final class CudaEngine implements Engine {
     @Override
     public Motion motion() {
         return motion;
-    }
-
-    private static Precision format(Tensor tensor) {
-        return ((DeviceTensor) tensor).format();
     }
 }

@@ -172,7 +172,9 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
 
     @Override
     public void rotate(List<Tensor> g, List<Tensor> left, List<Tensor> right, boolean back) {
-        bases.rotate(g, left, right, back);
+        for (int k = 0; k < g.size(); k++) {
+            bases.rotate((DeviceTensor) g.get(k), left.get(k), right.get(k), back);
+        }
     }
 
     @Override

@@ -132,7 +132,6 @@ final class Rules {
     /** Blocks of one shape and of the whole's format, which fill it. */
     void blocks(Tensor whole, List<Tensor> blocks) {
         any("whole", whole);
-        masters("blocks", blocks);
         if (blocks.isEmpty()) {
             throw refusal("blocks is empty, expected blocks of '" + whole.name() + "'");
         }

@@ -30,11 +30,7 @@ public final class Timed {
      * @param count how often it was called
      * @param ms how long it took in all
      */
-    public record Operation(String name, long count, double ms) {
-        private Operation and(Operation other) {
-            return new Operation(name, count + other.count, ms + other.ms);
-        }
-    }
+    public record Operation(String name, long count, double ms) {}
 
     public Timed(Engine engine) {
         this.engine = engine;
@@ -96,7 +92,7 @@ public final class Timed {
         Object result = Call.through(owner, method, args);
         engine.await();
         Operation now = new Operation(method.getName(), 1, (System.nanoTime() - start) / 1e6);
-        operations.merge(now.name, now, Operation::and);
+        operations.merge(now.name, now, (a, b) -> new Operation(a.name, a.count + b.count, a.ms + b.ms));
         return result;
     }
 }

@@ -99,12 +99,10 @@ public record Library(Path path) {
     /** The paths in a folder that match a pattern, the highest name first, so that newer releases come first. */
     private static List<Path> list(Path folder, String pattern) {
         List<Path> paths = new ArrayList<>();
-        if (Files.isDirectory(folder)) {
-            try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder, pattern)) {
-                stream.forEach(paths::add);
-            } catch (IOException e) {
-                return List.of(); // nothing can be loaded from a folder that cannot be read
-            }
+        try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder, pattern)) {
+            stream.forEach(paths::add);
+        } catch (IOException e) {
+            return List.of(); // nothing can be loaded from a folder that is not there, or cannot be read
         }
         paths.sort((a, b) -> b.compareTo(a));
         return paths;

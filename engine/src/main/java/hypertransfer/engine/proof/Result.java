@@ -26,11 +26,6 @@ public record Result(String operation, String tensor, double error, double round
                 difference == 0 ? 0 : difference / (Math.ulp(1f) * Math.sqrt(terms) * largest));
     }
 
-    /** Whether the operation itself is asked to round to bfloat16. */
-    boolean rounded() {
-        return operation.endsWith("bf16");
-    }
-
     /**
      * How far results may be from the reference's.
      *
@@ -57,7 +52,7 @@ public record Result(String operation, String tensor, double error, double round
         }
 
         public boolean accepts(Result result) {
-            return result.rounded()
+            return result.operation.endsWith("bf16")
                     ? result.error() <= BFLOAT16
                     : result.error() <= error && result.roundings() <= roundings;
         }

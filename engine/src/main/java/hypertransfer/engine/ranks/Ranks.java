@@ -86,9 +86,7 @@ public interface Ranks extends AutoCloseable {
 
     /** Whether it holds at any rank. */
     default boolean any(boolean own) {
-        return size() == 1
-                ? own
-                : all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
+        return all(new byte[] {(byte) (own ? 1 : 0)}).stream().anyMatch(b -> b[0] == 1);
     }
 
     /** What the user wants tensors to be carried by between ranks. */

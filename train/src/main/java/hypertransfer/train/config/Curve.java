@@ -18,11 +18,7 @@ public record Curve(Named schedule, double warmup, double finalRatio) {
      * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
      * before.
      */
-    public record Named(String text, Decline shape) {
-        static Named parse(String text) {
-            return new Named(text, Decline.parse(text));
-        }
-    }
+    public record Named(String text, Decline shape) {}
 
     /** Refuses by the names of their keys what is no schedule; {@code key} names the group of keys. */
     void check(String key, double rate) {

@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Coefficients;
+import hypertransfer.core.Decline;
 import hypertransfer.core.Mode;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.ShapeFactor;
@@ -30,7 +31,7 @@ final class Words extends SimpleModule {
         word(View.class, View::parse, View::text);
         word(Policy.class, Policy::parse, Policy::text);
         word(Preset.class, Preset::parse, Preset::label);
-        word(Curve.Named.class, Curve.Named::parse, Curve.Named::text);
+        word(Curve.Named.class, text -> new Curve.Named(text, Decline.parse(text)), Curve.Named::text);
         word(Directions.class, "matrices.direction");
         word(Representation.Master.class, "matrices.master");
         word(Matrices.Init.class, "matrices.init");

@@ -120,20 +120,17 @@ final class ShardWriter implements AutoCloseable {
                 }
             }
             if (kept > 0) {
-                shorten(Commit.unfinished(files.get(first)), kept);
+                try (FileChannel shard =
+                        FileChannel.open(Commit.unfinished(files.get(first)), StandardOpenOption.WRITE)) {
+                    shard.truncate(Shard.HEADER + Character.BYTES * kept);
+                    header(shard, kept);
+                }
             }
             files.subList(kept > 0 ? first + 1 : first, files.size()).clear();
         } catch (IOException e) {
             throw failed(e);
         }
         count = from;
-    }
-
-    private void shorten(Path file, long tokens) throws IOException {
-        try (FileChannel shard = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            shard.truncate(Shard.HEADER + Character.BYTES * tokens);
-            header(shard, tokens);
-        }
     }
 
     private void header(FileChannel shard, long tokens) throws IOException {

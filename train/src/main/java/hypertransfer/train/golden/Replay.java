@@ -34,7 +34,11 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
         boolean signs = direction instanceof Lion || direction instanceof Signum;
         Errors errors = new Errors(signs ? tolerance.ofSigns() : tolerance);
         Golden.Sizes sizes = golden.sizes();
-        Routing routing = Routing.standard(direction, transfer(c));
+        Transfer transfer = Mode.parse(c.mode()).transfer(c.decay());
+        if (c.targetDecay() != null) {
+            transfer = transfer.following(new Space.Base(c.targetDecay()));
+        }
+        Routing routing = Routing.standard(direction, transfer);
         Engine engine = open.apply(golden.architecture().dims(sizes.batch()));
         try (Session session = Session.of(engine, golden.architecture(), routing)) {
             Parameters parameters = session.parameters();
@@ -52,19 +56,15 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
                 network.gradient(inputs, Arrays.copyOfRange(tokens, 1, tokens.length));
                 errors.compare(Quantity.LOSS, "loss", t, network.meanLoss(), c.losses());
                 if (t == 0) {
-                    gradients(engine, parameters, errors);
+                    // Every representative is still the matrix itself, so the golden gradients hold for all modes.
+                    for (Parameter p : parameters.all()) {
+                        errors.gradient(p.name(), engine.read(p.gradient()), golden.values("gradient:" + p.name()));
+                    }
                 }
                 compare(t, session.optimizer().step(rate.rate(t), adamRate.rate(t)), c, errors);
             }
         }
         return errors;
-    }
-
-    /** At the start every representative is the matrix itself, so the golden gradients hold for all modes. */
-    private void gradients(Engine engine, Parameters parameters, Errors errors) {
-        for (Parameter p : parameters.all()) {
-            errors.gradient(p.name(), engine.read(p.gradient()), golden.values("gradient:" + p.name()));
-        }
     }
 
     private static void compare(int t, List<Step> steps, Golden.Case c, Errors errors) {
@@ -98,10 +98,5 @@ public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance toler
 
     private static Direction muon(boolean nesterov, ShapeFactor factor) {
         return new Direction.Muon(0.95, nesterov, Direction.Muon.iteration(Coefficients.JORDAN, 0), factor);
-    }
-
-    private static Transfer transfer(Golden.Case c) {
-        Transfer transfer = Mode.parse(c.mode()).transfer(c.decay());
-        return c.targetDecay() == null ? transfer : transfer.following(new Space.Base(c.targetDecay()));
     }
 }

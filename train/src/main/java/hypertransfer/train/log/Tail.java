@@ -86,7 +86,11 @@ public final class Tail {
             lines++;
             try {
                 Line line = reading.line(bytes);
-                require(line);
+                int before = reached.getOrDefault(line.getClass(), -1);
+                if (line.step() <= before) {
+                    throw new Damaged("has step " + line.step() + " after step " + before);
+                }
+                reached.put(line.getClass(), line.step());
                 return line;
             } catch (Damaged e) {
                 damage = damage.and(place(start, lines), e.getMessage());
@@ -100,14 +104,6 @@ public final class Tail {
                 .takeWhile(Objects::nonNull)
                 .filter(kind::isInstance)
                 .map(kind::cast);
-    }
-
-    private void require(Line line) throws Damaged {
-        int before = reached.getOrDefault(line.getClass(), -1);
-        if (line.step() <= before) {
-            throw new Damaged("has step " + line.step() + " after step " + before);
-        }
-        reached.put(line.getClass(), line.step());
     }
 
     /** Where the next newline is in the chunk, which is read on as far as needed; below zero where there is none. */

@@ -2,7 +2,6 @@ package hypertransfer.train.network;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
-import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Layers.Nonlinearity;
 import hypertransfer.train.network.Outline.Kind;
 import java.util.ArrayList;
@@ -50,10 +49,6 @@ public record Architecture(
         return postNorm() && design.qkNorm();
     }
 
-    HeadRule heads() {
-        return new HeadRule(design.qkNorm(), postNorm(), design.positions() == Design.Positions.ROTARY);
-    }
-
     /** {@code M2}, {@code M2 with gelu, tied embedding}: the network, and what differs from it, for people. */
     public String label() {
         List<String> others = design.differences();
@@ -73,11 +68,10 @@ public record Architecture(
 
     /** F. */
     private int mlpWidth() {
-        if (design.mlpWidth() > 0 || design.mlp() != Nonlinearity.SWIGLU || headWidth <= 0) {
-            return design.mlpWidth() > 0 ? design.mlpWidth() : 4 * width;
-        }
-        return (int) ((8L * width + 3L * headWidth - 1) / (3L * headWidth))
-                * headWidth; // the same work as two matrices of 4 C
+        // three matrices of 8/3 C are the same work as two of 4 C
+        boolean gated = design.mlp() == Nonlinearity.SWIGLU && headWidth > 0;
+        int usual = gated ? (int) Math.ceilDiv(8L * width, 3L * headWidth) * headWidth : 4 * width;
+        return design.mlpWidth() > 0 ? design.mlpWidth() : usual;
     }
 
     /** The number of parameters without the head where it is a matrix of its own; sizes are often told so. */

@@ -151,7 +151,7 @@ public enum Dialect implements Word {
 
     /** What is added there, a bias or positions, and here only where the network has it. */
     private static Foreign added(String name, int rows, int cols, Outline own) {
-        return own == null ? Foreign.zeros(name, rows, cols) : same(name, own);
+        return own == null ? new Foreign(name, rows, cols, List.of(), Foreign.Form.ZEROS, 0) : same(name, own);
     }
 
     private static Foreign norm(String name, Outline gain) {

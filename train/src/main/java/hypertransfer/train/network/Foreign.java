@@ -37,11 +37,6 @@ public record Foreign(String name, int rows, int cols, List<Outline> parts, Form
         return new Foreign(name, flipped ? cols : rows, flipped ? rows : cols, List.of(parts), form, head);
     }
 
-    /** What our network has no parameter for. */
-    static Foreign zeros(String name, int rows, int cols) {
-        return new Foreign(name, rows, cols, List.of(), Form.ZEROS, 0);
-    }
-
     /** Its values, made of ours. */
     public double[] values(Function<String, double[]> ours) {
         double[] all = parts.stream()

@@ -67,8 +67,8 @@ public final class Network {
         this.engine = engine;
         layers = engine.layers();
         this.design = architecture.design();
-        heads = architecture.heads();
         postNorm = architecture.postNorm();
+        heads = new HeadRule(design.qkNorm(), postNorm, design.positions() == Design.Positions.ROTARY);
         this.parameters = parameters;
         this.recompute = recompute;
         Dims dims = engine.dims();

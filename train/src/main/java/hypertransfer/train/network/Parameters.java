@@ -155,7 +155,9 @@ public final class Parameters {
         Outline first = own.getFirst();
         Parameter whole = declare(Role.WEIGHT, new Outline(name, rows, first.cols(), first.layer(), first.kind()));
         for (Outline part : own) {
-            listed(part(whole, part, from));
+            Tensor weight = engine.slice(whole.weight(), part.name(), from, part.rows());
+            Tensor gradient = engine.slice(whole.gradient(), part.name(), from, part.rows());
+            listed(new Parameter(part, weight, whole.separate() ? null : weight, gradient));
             from += part.rows();
         }
         return whole;
@@ -172,21 +174,11 @@ public final class Parameters {
         return engine.tensor(hidden ? Role.HIDDEN_GRADIENT : Role.GRADIENT, name, rows, cols);
     }
 
-    private Parameter part(Parameter whole, Outline part, int from) {
-        Tensor weight = engine.slice(whole.weight(), part.name(), from, part.rows());
-        Tensor gradient = engine.slice(whole.gradient(), part.name(), from, part.rows());
-        return new Parameter(part, weight, whole.separate() ? null : weight, gradient);
-    }
-
     /** Adds a parameter, and what this rank owns of it. */
     private Parameter listed(Parameter parameter) {
         int number = all.size();
         all.add(parameter);
-        for (Ownership.Piece piece : share.own()) {
-            if (piece.parameter() == number) {
-                own(parameter, piece);
-            }
-        }
+        share.own().stream().filter(piece -> piece.parameter() == number).forEach(piece -> own(parameter, piece));
         return all.get(number);
     }
 

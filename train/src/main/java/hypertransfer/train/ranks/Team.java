@@ -173,7 +173,7 @@ public final class Team {
     /** Begins to send the gradients that this part of the backward pass completed. */
     public void send(int completed) {
         Group group = groups.get(completed);
-        if (group == null) { // a tied head is complete with the embedding
+        if (group == null) { // one process, or a tied head, which is complete with the embedding
             return;
         }
         for (int owner = 0; owner < ranks.size(); owner++) {
@@ -189,19 +189,15 @@ public final class Team {
         if (!share.sums()) {
             return;
         }
-        if (!ranks.several()) {
-            add(gradients);
-        } else {
-            send(-1);
-            groups.values().forEach(group -> group.delivery.await());
-            for (int peer = 0; peer < ranks.size(); peer++) {
-                if (peer == rank()) {
-                    add(own);
-                } else {
-                    int from = peer;
-                    groups.values().forEach(group -> engine.unpack(group.in.get(from), group.received));
-                    add(received);
-                }
+        send(-1);
+        groups.values().forEach(group -> group.delivery.await());
+        for (int peer = 0; peer < ranks.size(); peer++) {
+            if (peer == rank()) {
+                add(own);
+            } else {
+                int from = peer;
+                groups.values().forEach(group -> engine.unpack(group.in.get(from), group.received));
+                add(received);
             }
         }
         engine.zero(gradients);
@@ -250,9 +246,6 @@ public final class Team {
      * @param each how many there are of each
      */
     public double[] hidden(double[] own, int[] each) {
-        if (ranks.size() == 1) {
-            return own;
-        }
         List<double[]> all = ranks.numbers(own);
         int[] next = new int[ranks.size()];
         List<Ownership.Piece> hidden = share.ownership().pieces().stream()

@@ -68,16 +68,14 @@ public record Checkpoints(Run run) {
 
     /** What the newest checkpoint that can be read was trained with, if it says so. */
     Optional<Origin> origin() {
-        return run.checkpoints().stream()
-                .flatMap(numbers -> {
-                    try {
-                        return Stream.of(Checkpoint.read(numbers));
-                    } catch (Refusal | UncheckedIOException damaged) {
-                        return Stream.empty();
-                    }
-                })
-                .findFirst()
-                .map(Checkpoint::origin);
+        for (Path numbers : run.checkpoints()) {
+            try {
+                return Optional.ofNullable(Checkpoint.read(numbers).origin());
+            } catch (Refusal | UncheckedIOException damaged) {
+                // the one before may be good
+            }
+        }
+        return Optional.empty();
     }
 
     /**

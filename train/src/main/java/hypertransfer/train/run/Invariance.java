@@ -95,7 +95,14 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                         matrix -> hidden.get(matrix.name()).gradient()));
         List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
         List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
-        requireInvariantParts(hidden, atRadius);
+        for (Outline matrix : atRadius) {
+            View view = hidden.get(matrix.name()).view();
+            if (!view.keepsInvariance(matrix.kind())) {
+                throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
+                        + " matrices.view " + view.text() + " makes of " + matrix.name()
+                        + "; set matrices.gradient to auto");
+            }
+        }
         if (auto.isEmpty()
                 && atRadius.stream()
                         .allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
@@ -113,17 +120,6 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                             : own.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
         }
         return rules;
-    }
-
-    private static void requireInvariantParts(Map<String, Matrices> hidden, List<Outline> atRadius) {
-        for (Outline matrix : atRadius) {
-            View view = hidden.get(matrix.name()).view();
-            if (!view.keepsInvariance(matrix.kind())) {
-                throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                        + " matrices.view " + view.text() + " makes of " + matrix.name()
-                        + "; set matrices.gradient to auto");
-            }
-        }
     }
 
     /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */

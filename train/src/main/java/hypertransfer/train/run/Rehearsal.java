@@ -60,7 +60,6 @@ public record Rehearsal(
                 taken.add(new Taken(session.network().meanLoss(), steps));
             }
         } catch (Diverged e) { // what there is can be compared
-            return taken;
         }
         return taken;
     }

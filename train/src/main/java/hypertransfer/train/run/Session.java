@@ -257,14 +257,12 @@ public record Session(
     void requireFinite(int step) {
         List<Tensor> masters = parameters.own().stream().map(Parameter::master).toList();
         Readings readings = new Readings(engine.motion().readings(masters, masters));
-        int first = masters.size();
-        for (int k = masters.size() - 1; k >= 0; k--) {
+        String own = "";
+        for (int k = 0; k < masters.size() && own.isEmpty(); k++) {
             // Squares of larger numbers are no float32 any more: the network would compute with infinities.
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
-            first = readings.w(k) <= most ? first : k;
+            own = readings.w(k) <= most ? "" : parameters.own().get(k).name() + " " + readings.w(k);
         }
-        boolean finite = first == masters.size();
-        String own = finite ? "" : parameters.own().get(first).name() + " " + readings.w(first);
         for (String met : team.ranks().texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];

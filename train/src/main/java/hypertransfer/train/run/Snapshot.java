@@ -121,25 +121,19 @@ record Snapshot(Session session) {
         String hidden = session.optimizer().matrices().getFirst().whole().name();
         int numberBytes = contents.get(hidden).numberBytes();
         if (file.numberBytes(hidden) != numberBytes) {
-            warnings.accept(converted(checkpoint.step(), numberBytes));
+            warnings.accept("the checkpoint of step " + checkpoint.step()
+                    + (numberBytes == Double.BYTES
+                            ? " has float32 masters; they continue as float64 from the same values"
+                            : " has float64 masters; they are rounded to float32 here, so the run does not continue with"
+                                    + " the same bits (matrices.master=float64 would)"));
         }
-        contents.forEach((name, content) -> write(file, name, content));
+        contents.forEach((name, content) -> {
+            boolean same = file.numberBytes(name) == content.numberBytes();
+            Optional<MemorySegment> bytes = same ? file.bytes(name) : Optional.empty();
+            session.team().write(content.parameter(), bytes, () -> file.values(name), content.own());
+        });
         session.optimizer().restore(checkpoint.states(), checkpoint.step());
         return checkpoint;
-    }
-
-    private void write(SafeTensors file, String name, Content content) {
-        Optional<MemorySegment> bytes =
-                file.numberBytes(name) == content.numberBytes() ? file.bytes(name) : Optional.empty();
-        session.team().write(content.parameter(), bytes, () -> file.values(name), content.own());
-    }
-
-    private static String converted(int step, int numberBytes) {
-        return numberBytes == Double.BYTES
-                ? "the checkpoint of step " + step
-                        + " has float32 masters; they continue as float64 from the same values"
-                : "the checkpoint of step " + step + " has float64 masters; they are rounded to float32 here, so the"
-                        + " run does not continue with the same bits (matrices.master=float64 would)";
     }
 
     /**

@@ -87,7 +87,9 @@ public final class Trainer {
             begin(session, resume, changed);
             return train(feed, session, stop);
         } catch (UncheckedIOException e) {
-            RuntimeException advised = advised(e);
+            String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
+            String advice = e.getMessage() + room + " run the same command again to continue";
+            UncheckedIOException advised = new UncheckedIOException(advice, e.getCause());
             fail(advised);
             throw advised;
         } catch (RuntimeException | Error e) {
@@ -125,25 +127,13 @@ public final class Trainer {
             facts.put(key, provenance.getOrDefault(key, ""));
         }
         facts.putAll(ConfigurationFile.settings(c));
-        facts.put(
-                "the tokens of data.train",
-                Long.toString(feed.batches().corpus().count()));
-        facts.put(
-                "the tokens of data.validation",
-                Long.toString(feed.held().corpus().count()));
+        facts.put("the tokens of data.train", "" + feed.batches().corpus().count());
+        facts.put("the tokens of data.validation", "" + feed.held().corpus().count());
         List<Path> checkpoints = resume ? directory.checkpoints() : List.of();
-        facts.put(
-                "the newest checkpoint of " + directory.directory(),
-                checkpoints.isEmpty()
-                        ? "none"
-                        : checkpoints.getFirst().getFileName().toString());
+        String newest =
+                checkpoints.isEmpty() ? "none" : "" + checkpoints.getFirst().getFileName();
+        facts.put("the newest checkpoint of " + directory.directory(), newest);
         return facts;
-    }
-
-    private static RuntimeException advised(UncheckedIOException e) {
-        String room = FailureKind.of(e) == FailureKind.NO_ROOM ? "; make room, then" : ";";
-        return new UncheckedIOException(
-                e.getMessage() + room + " run the same command again to continue", e.getCause());
     }
 
     private void fail(Throwable e) {

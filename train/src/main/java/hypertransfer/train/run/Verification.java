@@ -17,7 +17,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
@@ -103,9 +102,8 @@ public record Verification(
     /** The configuration for another folder: paths are as the run has them, and no gap is shown. */
     private static Configuration standing(Run run, Configuration c) {
         Configuration alone = ConfigurationFile.with(c, "target=null");
-        Optional<Run> other =
-                c.from().run() == null ? Optional.empty() : run.named(c.from().run());
-        return other.map(found -> found.directory().toAbsolutePath().toString())
+        return run.named(c.from().run())
+                .map(found -> found.directory().toAbsolutePath().toString())
                 .map(place -> ConfigurationFile.with(alone, ConfigurationFile.text("from.run", place)))
                 .orElse(alone);
     }

@@ -48,7 +48,7 @@ public final class Events implements AutoCloseable {
 
     private void record(Message message) {
         byte[] data = message.bytes.toByteArray();
-        ByteBuffer record = ByteBuffer.allocate(16 + data.length).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer record = little(16 + data.length);
         record.putLong(data.length).putInt(masked(record.array(), 8));
         record.put(data).putInt(masked(data, data.length));
         waiting.writeBytes(record.array());
@@ -81,7 +81,7 @@ public final class Events implements AutoCloseable {
 
         Message time(long millis) {
             key(1, DOUBLE);
-            little(Double.doubleToLongBits(millis / 1000.0), 8);
+            bytes.writeBytes(little(8).putDouble(millis / 1000.0).array());
             return this;
         }
 
@@ -93,7 +93,7 @@ public final class Events implements AutoCloseable {
 
         Message number(int field, float value) {
             key(field, FLOAT);
-            little(Float.floatToIntBits(value), 4);
+            bytes.writeBytes(little(4).putFloat(value).array());
             return this;
         }
 
@@ -122,11 +122,9 @@ public final class Events implements AutoCloseable {
             }
             bytes.write((int) value);
         }
+    }
 
-        private void little(long bits, int count) {
-            for (int i = 0; i < count; i++) {
-                bytes.write((int) (bits >>> 8 * i));
-            }
-        }
+    private static ByteBuffer little(int size) {
+        return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

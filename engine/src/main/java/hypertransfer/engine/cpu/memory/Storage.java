@@ -62,17 +62,13 @@ public final class Storage implements AutoCloseable {
     }
 
     private static long kilobytes(String file, String key, long otherwise) {
-        Path path = Path.of(file);
-        if (!Files.isReadable(path)) {
-            return otherwise; // not Linux
-        }
         try {
-            return Files.readAllLines(path).stream()
+            return Files.readAllLines(Path.of(file)).stream()
                     .filter(line -> line.startsWith(key))
                     .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
                     .findFirst()
                     .orElse(otherwise);
-        } catch (IOException e) {
+        } catch (IOException e) { // not Linux
             return otherwise;
         }
     }

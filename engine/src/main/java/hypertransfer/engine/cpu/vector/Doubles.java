@@ -68,7 +68,7 @@ public final class Doubles {
         int i = 0;
         for (; i <= n - W; i += W) {
             DoubleVector kept = load(w + 8L * i).mul(keep);
-            store(kept.sub(Sums.load(u + 4L * i).mul(push)), w + 8L * i);
+            kept.sub(Sums.load(u + 4L * i).mul(push)).intoMemorySegment(Lanes.ALL, w + 8L * i, Lanes.ORDER);
         }
         for (; i < n; i++) {
             put(w + 8L * i, keep * get(w + 8L * i) - push * Lanes.get(u + 4L * i));
@@ -106,9 +106,5 @@ public final class Doubles {
 
     private static DoubleVector load(long at) {
         return DoubleVector.fromMemorySegment(Sums.DOUBLES, Lanes.ALL, at, Lanes.ORDER);
-    }
-
-    private static void store(DoubleVector v, long at) {
-        v.intoMemorySegment(Lanes.ALL, at, Lanes.ORDER);
     }
 }

@@ -46,12 +46,9 @@ public final class Device implements AutoCloseable {
             check("cuStreamCreate", out, 1); // non-blocking: nobody else's work is waited for
             stream = taken("cuStreamDestroy_v2");
         } catch (RuntimeException | Error e) {
-            try {
-                close();
-            } catch (EngineException second) {
-                e.addSuppressed(second);
+            try (this) {
+                throw e;
             }
-            throw e;
         }
         extra.setAtIndex(ADDRESS, 0, MemorySegment.ofAddress(1)); // CU_LAUNCH_PARAM_BUFFER_POINTER
         extra.setAtIndex(ADDRESS, 1, arguments);

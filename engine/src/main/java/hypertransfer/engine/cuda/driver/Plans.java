@@ -116,7 +116,9 @@ public final class Plans {
         Map<String, byte[]> all = parse(text);
         all.merge(key, algorithm, (there, ours) -> Arrays.equals(there, refused) ? ours : there);
         into.putAll(all);
-        return text(all);
+        return all.entrySet().stream()
+                .map(plan -> line(plan.getKey(), plan.getValue()) + "\n")
+                .collect(Collectors.joining());
     }
 
     /**
@@ -137,11 +139,5 @@ public final class Plans {
     private static String line(String key, byte[] algorithm) {
         String line = key + " " + HexFormat.of().formatHex(algorithm);
         return line + " " + Cache.hash(line).substring(0, 8);
-    }
-
-    private static String text(Map<String, byte[]> plans) {
-        return plans.entrySet().stream()
-                .map(plan -> line(plan.getKey(), plan.getValue()) + "\n")
-                .collect(Collectors.joining());
     }
 }

@@ -12,7 +12,6 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
@@ -38,6 +37,8 @@ public final class Mpi implements Ranks {
     private final int size;
 
     /**
+     * Starts MPI in this process, which can be done once.
+     *
      * @param arenas for what a message needs until it has arrived; one that never arrives keeps its memory, since MPI may write
      *     to it until the process ends
      */
@@ -48,16 +49,11 @@ public final class Mpi implements Ranks {
         OpenMpi.leaveSignalsToTheJvm();
         MemorySegment out = arena.allocate(JAVA_INT);
         mpi.check("MPI_Init_thread", MemorySegment.NULL, MemorySegment.NULL, FUNNELED, out);
-        mpi.errorsReturn();
+        mpi.check("MPI_Comm_set_errhandler", mpi.world(), mpi.symbols().address("ompi_mpi_errors_return"));
         mpi.check("MPI_Comm_rank", mpi.world(), out);
         rank = out.get(JAVA_INT, 0);
         mpi.check("MPI_Comm_size", mpi.world(), out);
         size = out.get(JAVA_INT, 0);
-    }
-
-    /** Starts MPI in this process, which can be done once. */
-    static Mpi open(Map<String, String> environment, Duration limit) {
-        return new Mpi(OpenMpi.load(environment), limit, Arena::ofConfined);
     }
 
     @Override
@@ -94,7 +90,9 @@ public final class Mpi implements Ranks {
                 messages.start("MPI_Isend", out.get(peer), peer);
             }
         }
-        messages.nudge();
+        if (!messages.requests.isEmpty()) {
+            messages.finished(0); // Open MPI moves bytes only while it is called: those of all that is under way
+        }
         return messages;
     }
 
@@ -161,13 +159,6 @@ public final class Mpi implements Ranks {
                 mpi.check(function, part.asSlice(at, count), count, mpi.bytes(), peer, TAG, mpi.world(), request);
                 peers.add(peer);
                 requests.add(request);
-            }
-        }
-
-        /** Open MPI moves bytes only while it is called: one call moves those of all that is under way. */
-        void nudge() {
-            if (!requests.isEmpty()) {
-                finished(0);
             }
         }
 

@@ -41,15 +41,12 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
 
     static OpenMpi of(Functions symbols) {
         if (!symbols.has("ompi_mpi_comm_world") || !symbols.has("ompi_mpi_byte")) {
-            throw another(symbols);
+            String brand = symbols.has("MPI_Get_library_version") ? version(symbols) : "no MPI at all";
+            throw new EngineException(
+                    symbols.name() + " is " + brand + ", whose handles are not Open MPI's; " + INSTALL);
         }
         MemorySegment world = symbols.address("ompi_mpi_comm_world"), bytes = symbols.address("ompi_mpi_byte");
         return new OpenMpi(symbols, world, bytes, version(symbols));
-    }
-
-    private static EngineException another(Functions symbols) {
-        String brand = symbols.has("MPI_Get_library_version") ? version(symbols) : "no MPI at all";
-        return new EngineException(symbols.name() + " is " + brand + ", whose handles are not Open MPI's; " + INSTALL);
     }
 
     /** {@code Open MPI 4.1.4}, or the first words of what another brand says. */
@@ -90,10 +87,6 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
         try (Arena arena = Arena.ofConfined()) {
             Functions.system().call("setenv", arena.allocateFrom("OMPI_MCA_opal_signal"), arena.allocateFrom(""), 1);
         }
-    }
-
-    void errorsReturn() {
-        check("MPI_Comm_set_errhandler", world, symbols.address("ompi_mpi_errors_return"));
     }
 
     /** Where an install that the loader does not know keeps its libraries. */

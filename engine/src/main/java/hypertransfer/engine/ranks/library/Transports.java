@@ -7,6 +7,7 @@ import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
+import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -51,7 +52,9 @@ public final class Transports {
 
     /** The ranks that this process is one of: itself if nobody started it with others. */
     public static Ranks open() {
-        return Launcher.here().several() ? Mpi.open(System.getenv(), LIMIT) : new Alone();
+        return Launcher.here().several()
+                ? new Mpi(OpenMpi.load(System.getenv()), LIMIT, Arena::ofConfined)
+                : new Alone();
     }
 
     /**
