@@ -38,6 +38,7 @@ import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -112,6 +113,9 @@ public final class Main implements Runnable, IVersionProvider {
 
     private static final int NAME = 15; // the width of their column
 
+    /** These look at all the others. */
+    private static final Set<String> ABOUT_ALL = Set.of("help", "completion");
+
     @Spec
     private CommandSpec spec;
 
@@ -124,7 +128,7 @@ public final class Main implements Runnable, IVersionProvider {
 
     /** Runs one command and returns its exit code; {@code trace} prints the stack trace of a failure. */
     static int run(PrintWriter out, PrintWriter err, boolean trace, String... args) {
-        CommandLine line = commands();
+        CommandLine line = commands(args);
         boolean known = args.length == 0
                 || args[0].startsWith("-")
                 || line.getSubcommands().containsKey(args[0]);
@@ -132,16 +136,24 @@ public final class Main implements Runnable, IVersionProvider {
         return execute(line, out, err, trace, known ? args : new String[] {args[0]});
     }
 
-    /** All commands, which the help lists by what they are for. */
-    static CommandLine commands() {
+    /** The command that the arguments begin with, or else all: to look at the options of all takes as long as a short one. */
+    static CommandLine commands(String... args) {
         CommandLine line = new CommandLine(new Main());
-        for (Group group : GROUPS) {
-            Stream.of(group.commands).map(CommandLine::new).forEach(line::addSubcommand);
-        }
+        List<Class<?>> all = GROUPS.stream()
+                .<Class<?>>flatMap(group -> Stream.of(group.commands))
+                .toList();
+        List<Class<?>> named = args.length == 0 || ABOUT_ALL.contains(args[0])
+                ? List.of()
+                : all.stream().filter(type -> name(type).equals(args[0])).toList();
+        (named.isEmpty() ? all : named).stream().map(CommandLine::new).forEach(line::addSubcommand);
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING, help -> "");
         line.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_COMMAND_LIST, Main::list);
         Options.in(line);
         return line;
+    }
+
+    private static String name(Class<?> command) {
+        return command.getAnnotation(Command.class).name();
     }
 
     /** The commands by what they are for, each with the first sentence about it. */
@@ -150,12 +162,11 @@ public final class Main implements Runnable, IVersionProvider {
         StringBuilder text = new StringBuilder();
         for (Group group : GROUPS) {
             text.append("%n%s%n".formatted(help.colorScheme().ansi().string("@|bold " + group.name + "|@")));
-            for (Class<?> type : group.commands) {
-                Command command = type.getAnnotation(Command.class);
-                String name = command.name();
+            for (Class<?> command : group.commands) {
+                String name = name(command);
                 String about = name.equals("help")
                         ? "Shows the help of a command."
-                        : command.description()[0].split("(?<=\\.) ")[0];
+                        : command.getAnnotation(Command.class).description()[0].split("(?<=\\.) ")[0];
                 text.append("  " + help.colorScheme().commandText(name))
                         .append(" ".repeat(Math.max(1, NAME - 2 - name.length())))
                         .append(width.fold(" ".repeat(NAME) + about, NAME).strip())
