@@ -26,6 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -153,7 +154,7 @@ public final class RatesCommand implements Runnable {
         boolean one = alike.size() == 1;
         List<Row> rows = new ArrayList<>();
         List<Group> groups = new ArrayList<>();
-        List<String> next = new ArrayList<>(set.settings); // of a key the last value counts
+        List<String> next = new ArrayList<>(set.settings);
         length.removeIf(setting -> !horizon.containsKey(setting.split("=")[0]) || setting.matches("matrices.*rate=.*"));
         next.addAll(length); // without what was asked for, and the rates, which are the pair's
         next.addAll(changes);
@@ -170,7 +171,7 @@ public final class RatesCommand implements Runnable {
             next.add("%srate=%.4g".formatted(key, rate));
             next.add("%sfinal_ratio=%.4f".formatted(key, finalRatio));
         }
-        Map<String, String> once = new LinkedHashMap<>();
+        Map<String, String> once = new LinkedHashMap<>(); // of a key its last value
         next.forEach(setting -> once.put(setting.split("=")[0].strip(), setting));
         Group all = one ? groups.getFirst() : new Group(null, null, null, null);
         String was = PredictedKind.describe(tuned), is = PredictedKind.describe(other);
@@ -187,10 +188,13 @@ public final class RatesCommand implements Runnable {
             double tokens = (double) other.tokensPerStep() / tuned.tokensPerStep();
             if (tokens != 1 && law.from() == law.to()) {
                 out.printf(
+                        Locale.ROOT,
                         "note: %.4g times the tokens per step change no effective rate at the same number of steps, so the"
                                 + " rates stay (but fewer wanted lower rates where we trained it, docs/RESULTS.md); for the same"
                                 + " number of tokens in all, use --with steps=%d, which multiplies rates by %.4g%n",
-                        tokens, Math.max(1, Math.round(law.to() / tokens)), Math.sqrt(tokens));
+                        tokens,
+                        Math.max(1, Math.round(law.to() / tokens)),
+                        Math.sqrt(tokens));
             }
             if (from.matrices().direction() != other.matrices().direction()) {
                 out.println(
@@ -221,20 +225,29 @@ public final class RatesCommand implements Runnable {
         tuned.hidden()
                 .values()
                 .forEach(m -> law.check(m.rate(), m.transfer().target().decay()));
+        Matrices m = tuned.matrices();
         Map<String, Double> values = new LinkedHashMap<>();
         if (law.from() == law.to()) {
             return values;
         }
-        String own = "(rate|decay" + (tuned.matrices().mode() == Mode.DECAY_TRANSFER ? "|target_decay)" : ")");
-        Map<String, String> settings = ConfigurationFile.settings(tuned);
-        for (String keys :
-                List.of("matrices\\." + own, "adamw\\.(.*_rate|rate|decay)", "matrices\\.groups\\..*\\." + own)) {
-            settings.forEach((key, value) -> {
-                if (key.matches(keys) && !value.equals("null")) {
-                    values.put(key, Double.valueOf("%.7g".formatted(law.factor() * Double.parseDouble(value))));
-                }
-            });
+        values.put("matrices.rate", m.rate());
+        values.put("matrices.decay", m.decay());
+        if (m.mode() == Mode.DECAY_TRANSFER) {
+            values.put("matrices.target_decay", m.targetDecay());
         }
+        values.put("adamw.rate", tuned.adamw().rate());
+        values.put("adamw.embedding_rate", tuned.adamw().embeddingRate());
+        values.put("adamw.head_rate", tuned.adamw().headRate());
+        values.put("adamw.gain_rate", tuned.adamw().gainRate());
+        values.put("adamw.decay", tuned.adamw().decay());
+        values.values().removeIf(Objects::isNull);
+        m.groups()
+                .forEach((pattern, own) -> own.forEach((key, value) -> {
+                    if (values.containsKey("matrices." + key)) {
+                        values.put("matrices.groups." + pattern + "." + key, ((Number) value).doubleValue());
+                    }
+                }));
+        values.replaceAll((key, value) -> Double.valueOf("%.7g".formatted(law.factor() * value)));
         return values;
     }
 
