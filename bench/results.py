@@ -91,8 +91,13 @@ class Difference:
         return f"{self.mean:+.4f} ({self.mean - self.half:+.4f} to {self.mean + self.half:+.4f})"
 
 
+def both(ours, theirs):
+    """The differences in validation and in training."""
+    return [Difference(value, runs(ours), runs(theirs)) for value in (end, training)]
+
+
 def difference(claim, paper, ours, theirs):
-    validation, trained = (Difference(value, runs(ours), runs(theirs)) for value in (end, training))
+    validation, trained = both(ours, theirs)
     return claim, paper, str(validation), str(trained), verdict(paper, validation, trained)
 
 
@@ -211,7 +216,7 @@ def seeds(claim, name):
 
 def beside(claim, name, *others):
     (run,) = runs(name)
-    return claim, f"{end(run):.4f}", *(str(Difference(value, [run], runs(other))) for other in others for value in (end, training))
+    return claim, f"{end(run):.4f}", *(str(found) for other in others for found in both(name, other))
 
 
 def apart(claim, ours, theirs):
@@ -360,7 +365,7 @@ def tables():
         apart("rate only: MuonH at Muon's nominal rate, 0.01", "m1-muonh-0.01-zero", "m1-muon-0.01-zero"),
     ]
     yield "carried", ("to zero, carried minus tuned by a grid", "validation", "in training"), [
-        (claim, *(str(Difference(value, runs(a), runs(b))) for value in (end, training)))
+        (claim, *map(str, both(a, b)))
         for claim, a, b in (
             ("M1: Muon 0.01 as MuonH: 0.01146", "m1-muonh-0.01146-zero-carried", "m1-muonh-0.0125-zero"),
             ("M1: MuonH 0.0125 as Muon: 0.01109", "m1-muon-0.01109-zero-carried", "m1-muon-0.01-zero"),

@@ -253,7 +253,7 @@ class DocumentsTest {
         Matcher after = Pattern.compile("(?:.*\\./)?ht (.*)").matcher(command);
         assertThat(after.matches()).as(command).isTrue();
         List<String> words = words(after.group(1));
-        CommandLine line = Main.commands();
+        CommandLine line = Main.commands(words.getFirst());
         int at = 0;
         while (at < words.size() && line.getSubcommands().containsKey(words.get(at))) {
             line = line.getSubcommands().get(words.get(at++));
@@ -270,7 +270,7 @@ class DocumentsTest {
                 }
             }
         } else if (words.subList(at, words.size()).stream().anyMatch(word -> !word.startsWith("-"))) {
-            Main.commands().parseArgs(words.toArray(String[]::new));
+            Main.commands(words.getFirst()).parseArgs(words.toArray(String[]::new));
         }
     }
 

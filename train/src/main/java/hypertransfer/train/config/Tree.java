@@ -188,8 +188,8 @@ final class Tree {
 
     private JsonNode nested(String source, String key, String value) {
         try {
-            // A path may hold what means something to YAML, such as " #" or ": ", unless it is quoted.
-            JsonNode node = PATHS.contains(key) && !value.matches("(?s)|null|\".*\"|'.*'")
+            // A path may hold what means something to YAML, such as " #" or ": ".
+            JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
                     ? yaml.getNodeFactory().stringNode(value)
                     : yaml.readTree(value.isEmpty() ? "null" : whole(value));
             String[] parts = parts(key);
@@ -215,6 +215,11 @@ final class Tree {
                     "matrices", "groups", key.substring(Groups.KEY.length() + 1, last), key.substring(last + 1)
                 }
                 : key.split("\\.", -1);
+    }
+
+    private static boolean quoted(String value) {
+        return value.length() > 1
+                && (value.startsWith("\"") && value.endsWith("\"") || value.startsWith("'") && value.endsWith("'"));
     }
 
     private void fillFromPreset() {
