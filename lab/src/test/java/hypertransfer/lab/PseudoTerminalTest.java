@@ -56,7 +56,7 @@ class PseudoTerminalTest {
             compare out/muon-1 out/lion-1 | peak rate mean rate .*end/peak .*rates that differ .*with: ht fair out/lion-1 out/muon-1
             compare out --baseline out/lion-1 | same tokens .*direction=muon .* - .*rate=0.0002 at step 3: .*2 common seeds: 95 % interval
             runs out | mean rate .*out/lion-1 finished .*out/muon-2
-            sweep muon.yaml --grid direction=muon,nosuch,adam --grid rate=0.01,0.02 --out o/s | left out: .*or soap-muon .*best [0-9.]+ with
+            sweep muon.yaml --grid model.head=4,8 --grid model.width=8,12 --out o/s | left out: model.head=8 model.width=12: .*best [0-9.]+ with
             fair out/muon-1 out/lion-1 --out o/f | each at its own rates.*fair: each at the effective rates of muon-1, .*share lion-1 .*\\d %
             reproduce two.yaml --out o/e | final gap largest gap end/peak .*mean over all matrices
             train muon.yaml --dry-run | parameters 4,896 .*time [0-9:]+: .* s per step

@@ -82,11 +82,12 @@ class SweepTest {
         assertThat(results().path(0).path("matrices.rate").asDouble()).isEqualTo(0.01);
     }
 
-    /** The best of what was trained was within the grid, because of a value that was not. */
+    /** The best of what was trained was within the grid, because of a value that could not be trained. */
     @Test
-    void aValueThatIsLeftOutIsNoEnd() {
-        assertThat(ht.fine("sweep", file, "--grid rate=0.01,0.02,-1 --grid decay=0.1,-1 --out", to, Ht.TINY))
-                .contains("left out: matrices.rate=-1 matrices.decay=0.1: ")
+    void aValueThatCannotBeTrainedIsNoEnd() {
+        assertThat(ht.refused("sweep", file, "--grid rate=0.01,0.02,-1 --grid decay=0.1,-1 --out", to, Ht.TINY))
+                .contains("is -1");
+        assertThat(ht.fine("sweep", file, "--grid rate=0.01,0.02 --grid decay=0.1 --out", to, Ht.TINY))
                 .contains("the best lies on the edge of matrices.rate: extend the grid");
     }
 

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What people type at a command line, and what they are told; each of these misled somebody. */
 class WordsTest {
@@ -111,9 +112,20 @@ class WordsTest {
 
     @Test
     void aSweepTrainsWhatCanBeTrained() {
-        assertThat(ht.fine("sweep", file, "--grid direction=muon,nosuch,adam --out", dir.resolve("sweep")))
-                .contains("left out: matrices.direction=nosuch: ", "point 2 of 2: matrices.direction=adam", "best ");
-        assertThat(ht.refused("sweep", file, "--grid direction=nosuch")).contains("matrices.direction is 'nosuch'");
+        String grid = "--grid model.head=4,8 --grid model.width=8,12 --out";
+        assertThat(ht.fine("sweep", file, grid, dir.resolve("sweep")))
+                .contains(
+                        "left out: model.head=8 model.width=12: ", "point 3 of 3: model.head=8 model.width=8", "best ");
+    }
+
+    /** A sweep of hours trained what was left, without the value that was meant. */
+    @ParameterizedTest
+    @ValueSource(strings = {"nosuch", "muon,nosuch,adam", "nosuch,muon --grid rate=0.01,0.02"})
+    void aSweepRefusesAValueWithWhichNothingCanBeTrained(String directions) {
+        Path out = dir.resolve("sweep");
+        assertThat(ht.refused("sweep", file, "--grid direction=" + directions, "--out", out))
+                .contains("matrices.direction is 'nosuch'");
+        assertThat(out).doesNotExist();
     }
 
     /** A JSON line of kilobytes followed the text as soon as the output was a pipe. */

@@ -23,9 +23,9 @@ import picocli.CommandLine.Parameters;
             "  ht sweep runs/muon.yaml --grid direction=muon,adam,lion",
             "",
             "Keys of matrices need no prefix; adam_rate is short for adamw.rate. A point that",
-            "diverges counts as infinitely bad; a point that cannot be trained is named and",
-            "left out; after any other failure run the command again. To extend the grid of",
-            "an earlier sweep, give other values and the same --out.",
+            "diverges counts as infinitely bad. A point whose values do not go together is",
+            "named and left out; after any other failure run the command again. To extend the",
+            "grid of an earlier sweep, give other values and the same --out.",
             "Ctrl-C stops it safely; run the same command again to continue."
         })
 public final class SweepCommand implements Callable<Integer> {

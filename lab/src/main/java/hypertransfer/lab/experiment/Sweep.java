@@ -54,7 +54,8 @@ public final class Sweep {
     private record Result(Map<String, String> values, double validation, Turning turning) {}
 
     /**
-     * Every point is checked here, before the first is trained; those that cannot be trained are named and left out.
+     * Every point is checked here, before the first is trained; those that cannot be trained are named and left out. A value
+     * with which none can be trained is refused.
      *
      * @param axes each as {@code KEY=VALUE,VALUE,...}
      */
@@ -69,7 +70,7 @@ public final class Sweep {
         if (size > LARGEST) {
             throw new Refusal("--grid has %.0f points; at most %,d can be trained".formatted(size, LARGEST));
         }
-        Map<String, Refusal> refusals = new LinkedHashMap<>();
+        Map<Map<String, String>, Refusal> refusals = new LinkedHashMap<>();
         for (Map<String, String> values : combinations(grid)) {
             Path run = directory.resolve(text(values, "_").replaceAll("[^A-Za-z0-9._=-]", "-"));
             if (points.containsKey(run)) {
@@ -81,12 +82,15 @@ public final class Sweep {
                         Stream.concat(settings.stream(), pairs(values)).toList();
                 points.put(run, new Point(values, Experiment.configuration(file, all)));
             } catch (Refusal refused) {
-                refusals.put(text(values, " "), refused);
+                refusals.put(values, refused);
             }
         }
-        if (points.isEmpty()) {
-            throw refusals.values().iterator().next();
-        }
+        refusals.forEach((values, refused) -> values.forEach((key, value) -> {
+            if (points.values().stream()
+                    .noneMatch(point -> point.values.get(key).equals(value))) {
+                throw refused; // a mistake, where a corner of the grid can be left out
+            }
+        }));
         if (Files.isDirectory(directory)) {
             Map<String, String> here =
                     ConfigurationFile.settings(points.firstEntry().getValue().configuration);
@@ -96,7 +100,8 @@ public final class Sweep {
             Run.under(directory, passedOver -> {}).reversed().forEach(run -> include(here, asked, run));
         }
         PrintWriter words = Width.folded(out);
-        refusals.forEach((point, refused) -> words.println("left out: " + point + ": " + refused.getMessage()));
+        refusals.forEach(
+                (values, refused) -> words.println("left out: " + text(values, " ") + ": " + refused.getMessage()));
     }
 
     /** Refuses a run of another sweep; one that is done and differs only in the keys of the grid is another point of this. */
