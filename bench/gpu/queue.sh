@@ -35,7 +35,9 @@ worker() {
     fi
     name=${line[0]} start=$SECONDS set=()
     for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
-    [ ! -e "$out/decisions.txt" ] || [ -e "$out/$name" ] || install -D "$out/decisions.txt" "$out/$name/decisions.txt"
+    if [ -e "$out/decisions.txt" ] && [ ! -e "$out/$name" ]; then
+      install -D -m 644 "$out/decisions.txt" "$out/$name/decisions.txt" || exit 1
+    fi
     left=$((limit - SECONDS)) # timeout takes 0 for no limit
     timeout $((left > 0 ? left : 1)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
       hypertransfer.lab.Main train "$out/empty.yaml" --out "$out/$name" "${set[@]}" >"$out/$name.log" 2>&1

@@ -136,7 +136,7 @@ public final class Main implements Runnable, IVersionProvider {
         return execute(line, out, err, trace, known ? args : new String[] {args[0]});
     }
 
-    /** The command that the arguments begin with, or else all: to look at the options of all takes as long as a short one. */
+    /** The command that the arguments begin with, or else all: reading the options of all takes as long as a short command. */
     static CommandLine commands(String... args) {
         CommandLine line = new CommandLine(new Main());
         List<Class<?>> all = GROUPS.stream()

@@ -139,6 +139,11 @@ class AnswersTest {
                 .contains("effective rate 27 %", "(Muon, M1, width 768, 610 steps)");
         assertThat(ht.fine("rates", MUON, "--set matrices.mode=hyperball --with steps=100"))
                 .doesNotContain("own error");
+        assertThat(ht.fine("rates", MUON, "--to adamw")).contains("effective rate 27 %", "(AdamW, M1, width 128");
+        assertThat(ht.fine("rates", MUON, "--to adamw --with model.width=2048"))
+                .contains("(AdamW, M1, width 768, 610 steps); no run like this one was measured, so expect more");
+        assertThat(ht.json("rates", MUON, "--to adamw").at("/nearest/optimizer").asString())
+                .isEqualTo("AdamW");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60"))
                 .contains("effective rate 31 %", "(Muon, M1, width 768, 70 steps)");
         assertThat(ht.fine("predict", MUON, large, "--set steps=60000"))

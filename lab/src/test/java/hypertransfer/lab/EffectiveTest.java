@@ -214,6 +214,18 @@ class EffectiveTest {
         assertThat(answer.get("left_out").asInt()).as("once").isEqualTo(1);
     }
 
+    /** A mark alone was a bug's trace. */
+    @Test
+    void aByteOrderMarkIsNoContent() throws Exception {
+        assertThat(ht.refused("effective", log("mark.csv", "\ufeff\n"))).contains("is empty; its first line must name");
+        String row =
+                "{\"step\": 0, \"matrix\": \"fc\", \"weight_norm\": 2, \"update_norm\": 3, \"rate\": 0.5, \"decay\": 0.4}\n";
+        assertThat(ht.json("effective", log("mark.jsonl", "\ufeff" + row))
+                        .at("/matrices/0/steps")
+                        .asInt())
+                .isEqualTo(1);
+    }
+
     /** Of a log that is being written, or whose writer was killed, the last number was taken as it stood: 0.0 for 0.05. */
     @ParameterizedTest
     @ValueSource(strings = {"2,fc,2,3,0.5,0.0", "2,fc,2,3,0.5,0.", "2,fc,2,3"})

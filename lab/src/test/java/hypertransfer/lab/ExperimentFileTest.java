@@ -31,7 +31,7 @@ class ExperimentFileTest {
             # misspelt keys were ignored, and a run named twice kept the last
             {a: {setings: [steps=5]}}           | unknown key 'runs.a.setings'; the keys there are
             {a: {settings: [], folows: zzz}}    | unknown key 'runs.a.folows'; the keys there are
-            {a: {settings: []}, a: {settings: []}} | it has twice the key "a"
+            {a: {settings: []}, a: {settings: []}} | the key "a" is there twice
             # these were NullPointerExceptions
             {a: }                               | runs.a has no value
             {a: {settings: [steps=5, ]}, b: {settings: [~]}} | runs.b.settings holds '~', which is not key=value

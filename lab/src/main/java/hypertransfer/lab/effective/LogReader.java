@@ -83,6 +83,9 @@ final class LogReader {
         }
         try (BufferedReader in = open()) {
             String first = in.readLine();
+            if (first != null && first.startsWith("\ufeff")) {
+                first = first.substring(1);
+            }
             while (first != null && first.isBlank()) {
                 first = in.readLine();
             }
@@ -118,15 +121,14 @@ final class LogReader {
     }
 
     private void csv(String header, BufferedReader in) throws IOException {
-        String clean = header.startsWith("\ufeff") ? header.substring(1) : header;
         CSVFormat format = CSVFormat.DEFAULT
                 .builder()
-                .setDelimiter(clean.indexOf('\t') >= 0 ? '\t' : clean.indexOf(';') >= 0 ? ';' : ',')
+                .setDelimiter(header.indexOf('\t') >= 0 ? '\t' : header.indexOf(';') >= 0 ? ';' : ',')
                 .setTrim(true)
                 .setTrailingData(true)
                 .setLenientEof(true)
                 .get();
-        List<String> names = CSVParser.parse(clean, format).getRecords().getFirst().stream()
+        List<String> names = CSVParser.parse(header, format).getRecords().getFirst().stream()
                 .map(LogReader::known)
                 .toList();
         names.forEach(name -> columns.add(quantity(name)));

@@ -18,8 +18,10 @@ import hypertransfer.train.optimizer.Directions;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -96,7 +98,7 @@ public final class PredictCommand implements Runnable {
         json.either(answer, out -> {
             print(out, c, rows, mean);
             out.println(measured.map(Measured::text)
-                    .or(() -> error(c))
+                    .or(() -> told(c))
                     .orElse("a Hyperball sets norms and effective rates: nothing here is an estimate"));
             if (c.tokensPerStep() < 4L * c.model().width()) {
                 out.println("note: " + c.tokensPerStep() + " tokens per step are few for width "
@@ -166,21 +168,35 @@ public final class PredictCommand implements Runnable {
         return Fitted.nearest(adam, c.network().name(), c.model().width(), c.steps());
     }
 
-    /** How far predictions were off where they were measured; nothing where there is nothing to estimate. */
-    static Optional<String> error(Configuration c) {
-        if (c.hidden().values().stream()
-                .map(Matrices::transfer)
-                .allMatch(transfer -> transfer.isPlain() && transfer.target() instanceof Space.Hyperball)) {
-            return Optional.empty();
-        }
-        Fitted.Error near = nearest(c);
-        boolean far = near.distance(c.network().name(), c.model().width(), c.steps()) > 2;
-        String run =
-                "%s, %s, width %d, %d steps".formatted(near.optimizer(), near.network(), near.width(), near.steps());
-        return Optional.of(
-                "the prediction's own error, measured (rms): effective rate %.0f %%, norm at the end %.0f %% (%s)"
-                                .formatted(100 * near.effective(), 100 * near.endNorm(), run)
-                        + (far ? "; no run like this one was measured, so expect more" : ""));
+    /** Of the configurations that have something to estimate, the error that was measured on the run most like each; the largest. */
+    static Optional<Fitted.Error> error(Configuration... estimated) {
+        return estimated(estimated)
+                .map(PredictCommand::nearest)
+                .max(Comparator.comparingDouble(Fitted.Error::effective));
+    }
+
+    private static Stream<Configuration> estimated(Configuration... all) {
+        return Stream.of(all)
+                .filter(c -> !c.hidden().values().stream()
+                        .map(Matrices::transfer)
+                        .allMatch(transfer -> transfer.isPlain() && transfer.target() instanceof Space.Hyperball));
+    }
+
+    /** The error in words. */
+    static Optional<String> told(Configuration... all) {
+        boolean far = estimated(all)
+                .anyMatch(c -> nearest(c).distance(c.network().name(), c.model().width(), c.steps()) > 2);
+        return error(all)
+                .map(near ->
+                        "the prediction's own error, measured (rms): effective rate %.0f %%, norm at the end %.0f %% (%s, %s, width %d, %d steps)"
+                                        .formatted(
+                                                100 * near.effective(),
+                                                100 * near.endNorm(),
+                                                near.optimizer(),
+                                                near.network(),
+                                                near.width(),
+                                                near.steps())
+                                + (far ? "; no run like this one was measured, so expect more" : ""));
     }
 
     private void write(List<PredictedKind> kinds) {

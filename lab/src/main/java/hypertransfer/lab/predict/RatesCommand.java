@@ -10,6 +10,7 @@ import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
+import hypertransfer.prediction.Fitted;
 import hypertransfer.prediction.Horizon;
 import hypertransfer.prediction.Prediction;
 import hypertransfer.prediction.Translation;
@@ -95,7 +96,8 @@ public final class RatesCommand implements Runnable {
             Double error,
             List<Row> kinds,
             List<Group> groups,
-            Map<String, Double> horizon) {}
+            Map<String, Double> horizon,
+            Fitted.Error nearest) {}
 
     /**
      * Matrices of one kind that both configurations treat alike.
@@ -175,10 +177,19 @@ public final class RatesCommand implements Runnable {
         next.forEach(setting -> once.put(setting.split("=")[0].strip(), setting));
         Group all = one ? groups.getFirst() : new Group(null, null, null, null);
         String was = PredictedKind.describe(tuned), is = PredictedKind.describe(other);
-        Answer answer = new Answer(was, is, all.rate, all.finalRatio, all.error, rows, groups, horizon);
+        Answer answer = new Answer(
+                was,
+                is,
+                all.rate,
+                all.finalRatio,
+                all.error,
+                rows,
+                groups,
+                horizon,
+                PredictCommand.error(from, other).orElse(null));
         json.either(answer, out -> {
             print(out, answer, tuned);
-            PredictCommand.error(from).or(() -> PredictCommand.error(other)).ifPresent(out::println);
+            PredictCommand.told(from, other).ifPresent(out::println);
             PredictedKind first = alike.getFirst().getFirst().to;
             double memory =
                     1 / (1 - first.expected().memory().terms().getFirst().decay());

@@ -22,7 +22,7 @@ function lossCells(part, label) {
   return [
     { key: 'loss', label, focus: true, smooth: part === 'training', series: lines(run => curve(run, run[part].step, run[part].loss)) },
     ...(base ? [] : contrast(part)),
-    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.label, 100) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences.filter(({ run }) => follows(run)?.side !== base), part) : [] },
+    { key: 'difference', pairs: Boolean(base), label: base ? 'minus ' + fitting(base.label, 100) : 'gap to target', caption: base ? '' : 'each transfer minus its target', zero: true, smooth: part === 'training', series: differences, marks: base ? crossovers(differences.filter(({ run }) => follows(run)?.side !== base), part) : [] }, // a follower's gap is noise
   ];
 }
 
@@ -58,7 +58,7 @@ function rowCells() {
   });
 }
 
-/** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel, and a follower's gap is noise. */
+/** Where a run gets ahead of the subtracted one, or falls behind it, for good; only a few can be read in one panel. */
 function crossovers(differences, part) {
   if (differences.length > 3) return [];
   return differences.map(({ run, steps, y }) => {

@@ -72,7 +72,7 @@ public final class Strict {
                 : e.getOriginalMessage()
                         .replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "")
                         .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle")
-                        .replaceFirst("^Duplicate Object property", "it has twice the key")
+                        .replaceFirst("^Duplicate Object property (\"[^\"]*\")", "the key $1 is there twice")
                         .replaceAll("\\s*\\R\\s*(\\^\\s*)?", " ")
                         .replace(" in reader, line", ", line")
                         .strip();

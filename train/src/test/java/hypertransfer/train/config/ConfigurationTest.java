@@ -278,7 +278,7 @@ class ConfigurationTest {
                 .isEqualTo(0.25);
 
         refusedFile("just text", "holds no keys");
-        refusedFile("steps: 3\nsteps: 4\n", "is not YAML: it has twice the key \"steps\"");
+        refusedFile("steps: 3\nsteps: 4\n", "is not YAML: the key \"steps\" is there twice");
         refusedFile("steps: [3\n", "is not YAML: while parsing a flow sequence, line 1, column 8: steps: [3 expected");
         refusedFile("matrices:\n  rat: 1\n", file + ": unknown key 'matrices.rat'");
         refusedFile("matrices: {rate: {}}\n", "matrices.rate is {}; a number such as 0.01 or 1e-2 is expected");

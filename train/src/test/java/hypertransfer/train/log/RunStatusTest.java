@@ -26,7 +26,7 @@ class RunStatusTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             {"state":"finished","step":1,"steps":2,"stpes":3} | stpes
-            {"state":"finished","step":1,"step":2,"steps":2}  | it has twice the key
+            {"state":"finished","step":1,"step":2,"steps":2}  | the key "step" is there twice
             {"state":"finished","step":null,"steps":2}        | step
             {"state":"finished","step":"1","steps":2}         | step
             {"state":"finished","step":1.5,"steps":2}         | step
