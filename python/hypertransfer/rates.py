@@ -177,7 +177,8 @@ def rates(model: Union[nn.Module, Iterable[Any]], *, lr: float, steps: int, opti
         kinds.append(Kind(name, both.count, run.peak, run.final_to_peak, pair.peak, pair.final_ratio, pair.error,
                           predict(both.other, space, run.effective, effective=True).nominal))
     pair = carry(_merged([both for _, both in parts]), tuned_space, tuned, space, like)
-    measured, notes = _accuracy(OPTIMIZERS[optimizer][0], width, scale_invariant, steps)
+    sides = [(optimizer, width), (to, other_width)]
+    measured, notes = _accuracy([(OPTIMIZERS[name][0], wide) for name, wide in sides if not OPTIMIZERS[name][1]], scale_invariant, tuned.steps)
     if OPTIMIZERS[optimizer][0] != OPTIMIZERS[to][0]:
         notes.append("another direction at the same effective rates: a place to start a search, not a tuned rate")
     if k != 1:
@@ -234,14 +235,21 @@ def _merged(parts: List[Carried]) -> List[Carried]:
     return [Carried(tuned, other, count) for (tuned, other), count in counts.items()]
 
 
-def _accuracy(direction: str, width: int, invariant: bool, steps: int) -> Tuple[float, List[str]]:
-    def distance(m: Any) -> float:  # widths count twice: what a longer run adds is its easier part
-        return 2 * abs(math.log(width / m[1])) + abs(math.log(steps / m[3])) + (0 if invariant == m[2] else 0.5)
+def _accuracy(sides: List[Tuple[str, int]], invariant: bool, steps: int) -> Tuple[float, List[str]]:
+    """The larger error of the directions and widths given; a Hyperball sets its effective rates, so it has none."""
+    found = []
+    for direction, width in sides:
+        def distance(m: Any) -> float:  # widths count twice: what a longer run adds is its easier part
+            return 2 * abs(math.log(width / m[1])) + abs(math.log(steps / m[3])) + (0 if invariant == m[2] else 0.5)
 
-    best = min((m for m in _MEASURED if m[0] == direction), key=distance)
-    far = "; no run like this one was measured, so expect more" if distance(best) > 2 else ""
-    return best[4], [f"the prediction's own error, measured (rms): effective rate {best[4]:.0%}, norm at the end {best[5]:.0%}"
-                     f" ({'AdamW' if direction == 'adam' else 'Muon'}, width {best[1]}, {best[3]} steps){far}"]
+        best = min((m for m in _MEASURED if m[0] == direction), key=distance)
+        found.append((best[4], best, distance(best) > 2))
+    if not found:
+        return 0.0, []
+    error, best, _ = max(found)
+    far = "; no run like this one was measured, so expect more" if any(far for _, _, far in found) else ""
+    return error, [f"the prediction's own error, measured (rms): effective rate {error:.0%}, norm at the end {best[5]:.0%}"
+                   f" ({'AdamW' if best[0] == 'adam' else 'Muon'}, width {best[1]}, {best[3]} steps){far}"]
 
 
 def _described(name: str, lr: float, decay: float, final_ratio: float, shape: str, steps: int, width: int) -> str:

@@ -68,6 +68,10 @@ def test_any_module_is_answered_with_its_errors():
     assert "the prediction's own error, measured (rms): effective rate" in text and "expect more" in text
     assert 0 < answer.lr < 0.2 and answer.measured_error > 0
     assert len(answer.kinds[0].rates) == 100
+    other = ht.rates(model, lr=0.02, weight_decay=0.1, steps=100, to="adamw")  # both sides are estimated: the larger error
+    assert other.measured_error == 0.27 > answer.measured_error and "(AdamW, width 128, 200 steps)" in str(other)
+    ball = ht.rates(model, optimizer="muonh", lr=0.02, steps=100, to="adamh")
+    assert ball.measured_error == 0 and "own error" not in str(ball)
     doubled = nn.ModuleDict(dict(model))
     with torch.no_grad():
         for p in doubled.parameters():
