@@ -2,37 +2,63 @@
 """Packs runs for docs/runs: python3 bench/archive.py docs/runs/NAME.tar.xz RUN...
 
 Without checkpoints, events and locks. Of matrices.jsonl it keeps every 10th step up to 320, every 20th up to 600, then every 100th
-and the last.
+and the last; with --every N every Nth and the last. Runs keep their place in the folder that all have in common: seed-1234/muon
+and seed-1235/muon are two.
 """
+import argparse
 import io
 import json
+import os
 import pathlib
-import sys
+import re
 import tarfile
 
 FILES = ("config.yaml", "decisions.txt", "matrices.jsonl", "metrics.jsonl", "provenance.json", "state.json")
 
 
-def thinned(text):
-    lines = [(json.loads(line)["step"], line) for line in text.splitlines(True)]
-    return "".join(
-        line for step, line in lines if step % (10 if step <= 320 else 20 if step <= 600 else 100) == 0 or step == lines[-1][0])
+def thinned(text, every, curves):
+    lines = [json.loads(line) for line in text.splitlines()]
+    kept = [line for line in lines if line["step"] % (every or usual(line["step"])) == 0 or line is lines[-1]]
+    for line in kept:
+        line |= {key: [None] * len(line[key]) for key in line if curves and key not in ["step", *curves]}
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in kept)
 
 
-def main(archive, *runs):
-    if pathlib.Path(archive).exists():
+def usual(step):
+    return 10 if step <= 320 else 20 if step <= 600 else 100
+
+
+def recorded(run):
+    """The schedule of a replay: a thinned log could not give it back. `ht reproduce` makes those that stand beside their run."""
+    found = re.search(r'^  recorded: "?([^"\n]+)', (run / "config.yaml").read_text(), re.M)
+    file = run / (found.group(1) if found else "null")
+    beside = file.parent / re.sub("-(effective|rate).json$", "", file.name)
+    return [file] if file.is_file() and not beside.is_dir() else []
+
+
+def main(archive, runs, every, curves):
+    if archive.exists():
         raise SystemExit(f"{archive} exists; give a new name")
-    folder = pathlib.Path(archive).name.removesuffix(".tar.xz")
+    runs = sorted({run.resolve() for run in runs})
+    for run in runs:
+        if not (run / "config.yaml").is_file():
+            raise SystemExit(f"{run} is not a run: it has no config.yaml")
+    folder = archive.name.removesuffix(".tar.xz")
+    common = os.path.commonpath([run.parent for run in runs])
     with tarfile.open(archive, "w:xz", preset=9) as out:
-        for run in sorted(map(pathlib.Path, runs)):
-            for file in FILES:
-                if (run / file).exists():
-                    text = (run / file).read_text()
-                    data = (thinned(text) if file == "matrices.jsonl" else text).encode()
-                    entry = tarfile.TarInfo(f"{folder}/{run.resolve().name}/{file}")
-                    entry.size, entry.mtime = len(data), int((run / file).stat().st_mtime)
-                    out.addfile(entry, io.BytesIO(data))
+        for run in runs:
+            for file in [run / name for name in FILES if (run / name).exists()] + recorded(run):
+                text = file.read_text()
+                data = (thinned(text, every, curves) if file.name == "matrices.jsonl" else text).encode()
+                entry = tarfile.TarInfo(f"{folder}/{run.relative_to(common)}/{file.name}")
+                entry.size, entry.mtime = len(data), int(file.stat().st_mtime)
+                out.addfile(entry, io.BytesIO(data))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:]) if len(sys.argv) > 2 else sys.exit(__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("archive", type=pathlib.Path)
+    options.add_argument("runs", type=pathlib.Path, nargs="+")
+    options.add_argument("--every", type=int, help="the steps of matrices.jsonl to keep")
+    options.add_argument("--curves", type=lambda text: text.split(","), help="its curves to keep, such as norm,effective")
+    main(**vars(options.parse_args()))
