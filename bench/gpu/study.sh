@@ -5,9 +5,10 @@
 # because finished runs are not trained again. NAME: an experiment or its file. The settings behind NAME are those of all runs.
 # It ends with the tables when all runs are trained. If LIMIT is set, it ends LIMIT seconds after its start: runs under way then save,
 # and the next start with the same OUT continues them. OUT/packed-TIME.tar.xz has the runs that this start finished, without
-# weights, with all that the tables and the replays need. PRESET is paper-50m unless set.
+# weights, with all that the tables and the replays need, and the algorithms of matrix products, so that all machines take the same; leave
+# some seconds for that. PRESET is paper-50m unless set.
 set -uo pipefail
-[ $# -ge 5 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 java=$1 jars=$2 out=$3 at_once=$4 name=$5
 shift 5
 mkdir -p "$out"
@@ -23,10 +24,11 @@ for ((i = 0; i < at_once; i++)); do
 done
 wait
 
-mapfile -t finished < <(cd "$out" && find runs -name state.json -newer "$begun" -exec grep -l '"state":"finished"' {} + | xargs -r dirname | sort)
+mapfile -t finished < <(cd "$out" && find runs -name state.json -newer "$begun" -exec grep -lE '"(state":"finished|kind":"diverged)"' {} + | xargs -r dirname | sort)
 if [ ${#finished[@]} -gt 0 ]; then
   packed=$out/packed-$(date +%m%d-%H%M%S).tar.xz
-  tar -cJf "$packed" -C "$out" --exclude=checkpoints --exclude='events.*' --exclude=lock "${finished[@]}"
+  tar -cJf "$packed" -C "$out" --exclude=checkpoints --exclude='events.*' --exclude=lock "${finished[@]}" \
+    $(cd "$out" && find cache -path '*/hypertransfer/cuda' 2>/dev/null)
   echo "packed ${#finished[@]} runs, $(du -h "$packed" | cut -f1): $packed"
 fi
 grep -v "^step " "$out/0.log" | tail -n 60
