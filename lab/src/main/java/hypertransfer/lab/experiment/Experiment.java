@@ -62,6 +62,7 @@ public record Experiment(
             replay      plain Muon at the rates that Inverse HyperTransfer+ induces
             ablation    HyperTransfer with the gradient as it is, without s, rate only
             decoupled   the proxy norm on schedules of its own (beyond the paper)
+            learned     the proxy norm as a trained number (beyond the paper)
             demo        what 'ht demo' trains
             demo-quick  what 'ht demo --quick' trains
             """.lines()
