@@ -106,8 +106,9 @@ def every(mode):
     found = [
         run
         for run in sorted(set(RUNS.values()))
-        if steps(run) == LENGTH and mode in setting(run, "matrices", "mode") and setting(run, "matrices", "direction") == "muon"
-        and setting(run, "matrices", "recorded") == "null"
+        if steps(run) == LENGTH
+        and mode in setting(run, "matrices", "mode")
+        and (setting(run, "matrices", "direction"), setting(run, "matrices", "recorded")) == ("muon", "null")
     ]
     USED.update(found)
     return found
@@ -168,7 +169,7 @@ def transfer(claim, paper, target, follower):
     begin = f"exact before step {min(differ):,}, then within" if differ and min(differ) > 1 else "within"
     said = f"{begin} {largest_gap(a, b):.1e}" if differ else "exact"
     norm, rate = follower_errors(a, b)
-    return claim, paper, f"{end(a):.4f}, {end(b):.4f}", f"{len(differ):,} of {common:,}", f"{norm:.1g}, {rate:.1g}", said
+    return starred(claim, [a], [b]), paper, f"{end(a):.4f}, {end(b):.4f}", f"{len(differ):,} of {common:,}", f"{norm:.1g}, {rate:.1g}", said
 
 
 def largest_gap(a, b):
@@ -315,10 +316,10 @@ def apart(claim, ours, theirs):
     return starred(claim, [a], [b]), f"{end(a) - end(b):+.4f}", f"{largest_gap(a, b):.4f}"
 
 
-def products(claim, ours, theirs, one_seed=True):
+def products(claim, ours, theirs, alone=True):
+    """alone: nothing else is different."""
     (a,), (b,) = runs(ours), runs(theirs)
-    counted = "%d of %d" % other_algorithms(a, b)
-    return (claim, counted, *apart(claim, ours, theirs)[1:]) if one_seed else (claim, counted, "", "")
+    return claim, "%d of %d" % other_algorithms(a, b), *(apart(claim, ours, theirs)[1:] if alone else ("", ""))
 
 
 def followed(claim, ours, theirs):
@@ -356,7 +357,7 @@ def lengths(claim, ours, theirs):
     return claim, f"{end(a):.4f}", f"{k:.2f}", *(f"{100 * math.sqrt(sum(x * x for x in all) / len(all)):.0f} %" for all in (rate, norm))
 
 
-# The paper's gap, the target and the follower of each pair; all end where their target's algorithms and places of evaluation are theirs.
+# The paper's gap, the target and the follower of each pair. Both have the same algorithms and places of evaluation.
 PAIRS = {
     "50M, M1 to zero: HyperTransfer of Muon": ("order of 1e-4 or less", "m1-muon-0.01-zero", "m1-hypertransfer-0.01-zero"),
     "50M, M1 to zero: Inverse HyperTransfer of MuonH": ("order of 1e-4 or less", "m1-muonh-0.0125-zero", "m1-inverse-0.0125-zero"),
@@ -407,8 +408,8 @@ def compared(claim, paper, *sides, training=False):
     """The sign of each difference must be the paper's; where verdicts differ it is open."""
     found = [[side[0], *both(*side[1:]), side[1:]] for side in sides]
     given = {verdict(paper.split(", ")[0], a, b) for _, a, b, _ in found}
-    told = "; ".join(starred(f"{name}{a}" + (f", in training {b}" if training else ""), *map(runs, names)) for name, a, b, names in found)
-    return claim, paper, told, given.pop() if len(given) == 1 else "open"
+    told = [starred(f"{name}{a}" + (f", in training {b}" if training else ""), *map(runs, names)) for name, a, b, names in found]
+    return claim, paper, "; ".join(told), given.pop() if len(given) == 1 else "open"
 
 
 def shaped(claim, paper, told, held):
@@ -418,45 +419,64 @@ def shaped(claim, paper, told, held):
 
 
 def claims():
+    """One row per claim: the claim, the paper's number, ours, and a verdict."""
     muon, inverse = every("base"), every("inverse")
-    yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2", "124M"), 3.45e-4)
+    m1 = "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"
+    zero, tenth = ("muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3")
+    once = "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"
+    ratio = "muonh-0.0125-matched-adamw-0.003*3"
+    muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2", "124M")
+    yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", muons, 3.45e-4)
     yield reproduced("The same for AdamW and AdamH (50M), and at 500M (300 steps)", "figures", pairs("Adam", "500M"), 3.45e-4)
     (a,), (b,) = runs("inverse-plus-0.0125-matched"), runs("muonh-0.0125-matched-adamw-0.003")
     gap = abs(end(a) - end(b))
     yield "The same for MuonH at Muon's ratio, as Muon", "to 3e-5", starred(f"{gap:.0e}", [a], [b]), "yes" if gap <= 3e-5 else "open"
-    yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"))
-    found = [stretches(*pair) for pair in zip(runs("m1-muon-0.01-zero*3"), runs("m1-muonh-0.0125-zero*3"))]
-    overtakes = all([ahead for ahead, _, _ in one] == [0, 1] for one in found)
-    yield "There Muon leads first, then MuonH to the end", "a figure", f"from step {span([one[-1][1] for one in found])}", "yes" if overtakes else "no"
-    yield compared("M2 to zero: MuonH ends below Muon", "0.005", ("", "muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("text read once ", "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"))
-    yield compared("M2 to a tenth: they end level", "0.000", ("", "muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3"))
-    yield compared("To a tenth ends above to zero (Muon, MuonH)", "0.021, 0.026", ("", "muon-0.003-tenth*3", "muon-0.01-zero*3"), ("", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-zero*3"))
-    tenth = [runs("muon-{0.002,0.003,0.0044,0.0067}-tenth"), runs("exp2-tenth-muon")]
-    fifty, large = (span([mean(final_to_peak(run)) for run in found], "{:.3f}") for found in tenth)
-    yield shaped("Muon's rate ends at a tenth of its highest nominally, in effect at less", "0.047", f"{fifty} (rates 0.002 to 0.0067), {large} (124M)", [ratio < 0.1 for found in tenth for run in found for ratio in final_to_peak(run)])
-    yield compared("MuonH that falls to Muon's ratio ends below MuonH to a tenth", "0.017", ("", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"))
-    yield compared("It also ends below Muon to a tenth", "0.017", ("", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"), training=True)
-    yield compared("The nominal rates of its inverse are better ones for Muon", "0.017", ("", "muon-0.003-tenth", "replay-0.0125-matched"), training=True)
-    most = [grown(run) for run in muon]
-    yield shaped("The norms of Muon's matrices grow", "figures", f"{sum(n for n, _ in most):,} of {sum(of for _, of in most):,} in {len(muon)} runs", [n == of for n, of in most])
+
+    yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1))
+    leading = [stretches(*pair) for pair in zip(*map(runs, m1))]
+    overtakes = all([ahead for ahead, _, _ in found] == [0, 1] for found in leading)
+    at = span([found[-1][1] for found in leading])
+    yield "There Muon leads first, then MuonH to the end", "a figure", f"from step {at}", "yes" if overtakes else "no"
+    yield compared("M2 to zero: MuonH ends below Muon", "0.005", ("", *zero), ("text read once ", *once))
+    yield compared("M2 to a tenth: they end level", "0.000", ("", *tenth))
+    yield compared("To a tenth ends above to zero (Muon, MuonH)", "0.021, 0.026", ("", tenth[0], zero[0]), ("", tenth[1], zero[1]))
+
+    sizes = [[final_to_peak(run) for run in runs(names)] for names in ("muon-{0.002,0.003,0.0044,0.0067}-tenth", "exp2-tenth-muon")]
+    fifty, large = (span(list(map(mean, found)), "{:.3f}") for found in sizes)
+    claim = "Muon's rate ends at a tenth of its highest nominally, in effect at less"
+    told = f"{fifty} (rates 0.002 to 0.0067), {large} (124M)"
+    yield shaped(claim, "0.047", told, [share < 0.1 for found in sizes for run in found for share in run])
+    yield compared("MuonH that falls to Muon's ratio ends below MuonH to a tenth", "0.017", ("", tenth[1], ratio))
+    yield compared("It also ends below Muon to a tenth", "0.017", ("", tenth[0], ratio), training=True)
+    sides = "", "muon-0.003-tenth", "replay-0.0125-matched"
+    yield compared("The nominal rates of its inverse are better ones for Muon", "0.017", sides, training=True)
+
+    counted = [grown(run) for run in muon]
+    told = f"{sum(n for n, _ in counted):,} of {sum(of for _, of in counted):,} in {len(muon)} runs"
+    yield shaped("The norms of Muon's matrices grow", "figures", told, [n == of for n, of in counted])
     tops, nominal = each(muon, "effective"), each(muon, "rate")
     inside = [top[0] <= other[0] for top, other in zip(tops, nominal)]
-    yield shaped("Muon's effective rate is highest in the warm-up", "figures", f"{sum(inside):,} of {len(inside):,} matrices; the others up to step {max(top[0] for top in tops):,}", inside)
-    yield shaped("It then falls faster than the nominal one", "figures", f"at half from step {span([top[2] for top in tops])}, nominally from {span([top[2] for top in nominal])}", [top[2] < other[2] for top, other in zip(tops, nominal)])
+    told = f"{sum(inside):,} of {len(inside):,} matrices; the others up to step {max(top[0] for top in tops):,}"
+    yield shaped("Muon's effective rate is highest in the warm-up", "figures", told, inside)
+    told = f"at half from step {span([top[2] for top in tops])}, nominally from {span([top[2] for top in nominal])}"
+    yield shaped("It then falls faster than the nominal one", "figures", told, [top[2] < other[2] for top, other in zip(tops, nominal)])
     tops = each(inverse, "rate")
     own = [len({top[1] for top in each([run], "rate")}) == len(logged(run)[1]) for run in inverse]
-    yield shaped("The inverse's nominal rates for Muon are each matrix's own, with a long warm-up", "in words", f"highest at step {span([top[0] for top in tops])}, at {span([top[1] for top in tops], '{:.3f}')}", own + [top[0] > 2 * WARMUP for top in tops])
-    carriers = [(last(run, "carrier"), last(run, "represented")) for run in every("plus")]
-    yield shaped("On M2 the carrier's own weights are another network", "in words", f"loss {span([a for a, _ in carriers], '{:.1f}')} instead of {span([b for _, b in carriers], '{:.1f}')}", [a > b + 1 for a, b in carriers])
+    claim = "The inverse's nominal rates for Muon are each matrix's own, with a long warm-up"
+    told = f"highest at step {span([top[0] for top in tops])}, at {span([top[1] for top in tops], '{:.3f}')}"
+    yield shaped(claim, "in words", told, own + [top[0] > 2 * WARMUP for top in tops])
+    losses = [(last(run, "carrier"), last(run, "represented")) for run in every("plus")]
+    told = " instead of ".join(span(one, "{:.1f}") for one in zip(*losses))
+    yield shaped("On M2 the carrier's own weights are another network", "in words", f"loss {told}", [a > b + 1 for a, b in losses])
 
 
 def tables():
     sides = ("", "the paper, 124M", "ours, 50M", "in training", "verdict")
     yield "claims", ("the paper's claim", "the paper", "ours", "verdict"), list(claims())
-    own = "50M, M1 to zero: HyperTransfer of Muon, each at its own weights", "order of 1e-4 or less", "m1-muon-0.01-zero-own", "m1-hypertransfer-0.01-zero-own"
+    own = "order of 1e-4 or less", "m1-muon-0.01-zero-own", "m1-hypertransfer-0.01-zero-own"
     yield "transfers", ("", "the paper's gap", "target, follower", "losses that differ", "norms s, rates differ by", "verdict"), [
         *(transfer(claim, *rest) for claim, rest in PAIRS.items()),
-        transfer(*own),
+        transfer("50M, M1 to zero: HyperTransfer of Muon, each at its own weights", *own),
     ]
     shorter = pairs(*(claim for claim, (target, _) in SHORT.items() if "fp8" not in target and not uncommitted(RUNS[target])), of=SHORT)
     yield "flips", ("", "pairs", "steps before the first loss that differs", "pairs that part", "95 %, per step"), [
@@ -475,7 +495,8 @@ def tables():
     ]
     yield "exp2", sides, [
         difference("to zero: Muon minus MuonH", "+0.005", "muon-0.01-zero*3", "muonh-0.0125-zero*3"),
-        difference("the same, text read once; AdamW 0.0067 beside Muon, 0.0044 beside MuonH", "+0.005", "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
+        difference("the same, text read once; AdamW 0.0067 beside Muon, 0.0044 beside MuonH", "+0.005",
+                   "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
         difference("the same, AdamW 0.0067 beside both", "+0.005", "once-muon-0.0067", "once-muonh-0.0083"),
         difference("the same, AdamW 0.0044 beside both", "+0.005", "once-muon-0.0067-adamw-0.0044", "once-muonh-0.0083-adamw-0.0044"),
         difference("to a tenth: Muon minus MuonH", "0.000", "muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3"),
@@ -487,7 +508,8 @@ def tables():
     at = (0, 100, 200, 290, 400, 600, 1100, 2000, 3000, 4000, 5000, 5722)
     yield "once-rates", ("step", *(f"{step:,}" for step in at)), [("Muon's mean effective rate over MuonH's", *(f"{sums[step]:.2f}" for step in at))]
     yield "exp3", sides, [
-        difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017",
+                   "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("Muon minus MuonH at Muon's ratio, three seeds", "+0.017", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
     ]
@@ -567,9 +589,11 @@ def tables():
         products("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
         products("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
         products("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
-        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, beside the others", "m1-adamh-0.01-zero-seed1", "m1-adamh-0.01-zero", False),
-        products("50M: MuonH 0.01 and 0.015 on M2 to zero beside 0.0125", "muonh-0.01-zero", "muonh-0.0125-zero", False),
-        products("50M, text read once: AdamW 0.002 beside MuonH 0.0083 beside the others", "once-muonh-0.0083-adamw-0.002", "once-muonh-0.0083", False),
+        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, beside the others",
+                 "m1-adamh-0.01-zero-seed1", "m1-adamh-0.01-zero", alone=False),
+        products("50M: MuonH 0.01 and 0.015 on M2 to zero, beside the others", "muonh-0.01-zero", "muonh-0.0125-zero", alone=False),
+        products("50M, text read once: MuonH 0.0083 with AdamW 0.002, beside the others",
+                 "once-muonh-0.0083-adamw-0.002", "once-muonh-0.0083", alone=False),
     ]
     yield "fp8", ("validation after 610 steps, seeds 1234, 1, 2", "bfloat16", "fp8"), [
         (claim, *(", ".join(f"{end(run):.4f}" for run in runs(names)) for names in precisions))
