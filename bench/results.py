@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The tables of losses, norms and rates in docs/RESULTS.md, computed from the runs in docs/runs.
+"""The tables of losses, norms and rates in docs/RESULTS.md and one in notes/LOG.md, computed from the runs in docs/runs.
 
     python3 bench/results.py [FILE...]            says which tables are not those of the runs; exit code 1 if there are any
     python3 bench/results.py [FILE...] --write    writes them
 
-FILE: docs/RESULTS.md, or a copy of it. A table stands between `<!-- table NAME -->` and `<!-- end -->`. After new runs: add their
-names below, then --write.
+FILE: docs/RESULTS.md and notes/LOG.md, or copies of them. A table stands between `<!-- table NAME -->` and `<!-- end -->`. After new
+runs: add their names below, then --write. Only LOG.md may have a table with a run of a program that was not committed.
 """
 import bisect
 import functools
@@ -20,6 +20,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STUDENT = {2: 12.706, 3: 4.3027, 4: 3.1824, 5: 2.7764}  # the 97.5 % quantile for n values
 RUNS = {}  # the folders of all runs, by name and by archive/name
+USED = set()  # those that the table under way was computed from
+WARMUP = 286
+LENGTH = 5723  # the paper's steps
 
 
 def lines(file):
@@ -47,6 +50,29 @@ def logged(run):
     return lines(run / "matrices.jsonl"), json.loads((run / "provenance.json").read_text())["matrices"]
 
 
+def uncommitted(run):
+    return json.loads((run / "provenance.json").read_text())["commit"].endswith("-dirty")
+
+
+@functools.cache
+def algorithms(run):
+    """Of its matrix products, by product."""
+    file = run / "decisions.txt"
+    return dict(line.split()[1:3] for line in file.read_text().splitlines()) if file.exists() else {}
+
+
+def other_algorithms(a, b):
+    """How many products have another algorithm, of those that both runs have."""
+    ours, theirs = algorithms(a), algorithms(b)
+    common = ours.keys() & theirs.keys()
+    return sum(ours[product] != theirs[product] for product in common), len(common)
+
+
+def starred(text, ours, theirs):
+    """With a star if two runs that are compared have other algorithms."""
+    return text + " \\*" if any(other_algorithms(a, b)[0] for a, b in zip(ours, theirs)) else text
+
+
 def last(run, kind):
     found = losses(run, kind)
     return found[max(found)]
@@ -71,6 +97,20 @@ def runs(names):
         choice, _, after = choice.partition("}")
         found += [RUNS[before + x + after] for x in choice.split(",")]
         found += [RUNS[f"{name}-seed{i}"] for i in range(1, int(seeds or 1))]
+    USED.update(found)
+    return found
+
+
+def every(mode):
+    """All runs of Muon over the paper's steps whose mode has that word, with a schedule that is not another run's."""
+    found = [
+        run
+        for run in sorted(set(RUNS.values()))
+        if steps(run) == LENGTH
+        and mode in setting(run, "matrices", "mode")
+        and (setting(run, "matrices", "direction"), setting(run, "matrices", "recorded")) == ("muon", "null")
+    ]
+    USED.update(found)
     return found
 
 
@@ -98,7 +138,7 @@ def both(ours, theirs):
 
 def difference(claim, paper, ours, theirs):
     validation, trained = both(ours, theirs)
-    return claim, paper, str(validation), str(trained), verdict(paper, validation, trained)
+    return starred(claim, runs(ours), runs(theirs)), paper, str(validation), str(trained), verdict(paper, validation, trained)
 
 
 def verdict(paper, validation, trained):
@@ -113,17 +153,23 @@ def verdict(paper, validation, trained):
     return "yes" if validation.sign == sign else "no"
 
 
-def transfer(claim, paper, target, follower):
-    (a,), (b,) = runs(target), runs(follower)
+def differing(a, b):
+    """The steps of the losses that differ, and how many losses there are."""
     common, differ = 0, []
     for kind in ("loss", "validation"):
         ours, theirs = losses(a, kind), losses(b, kind)
         common += len(ours.keys() & theirs.keys())
         differ += [step for step in ours.keys() & theirs.keys() if ours[step] != theirs[step]]
+    return differ, common
+
+
+def transfer(claim, paper, target, follower):
+    (a,), (b,) = runs(target), runs(follower)
+    differ, common = differing(a, b)
     begin = f"exact before step {min(differ):,}, then within" if differ and min(differ) > 1 else "within"
     said = f"{begin} {largest_gap(a, b):.1e}" if differ else "exact"
     norm, rate = follower_errors(a, b)
-    return claim, paper, f"{end(a):.4f}, {end(b):.4f}", f"{len(differ):,} of {common:,}", f"{norm:.1g}, {rate:.1g}", said
+    return starred(claim, [a], [b]), paper, f"{end(a):.4f}, {end(b):.4f}", f"{len(differ):,} of {common:,}", f"{norm:.1g}, {rate:.1g}", said
 
 
 def largest_gap(a, b):
@@ -142,13 +188,53 @@ def follower_errors(a, b):
     )
 
 
-def overtakes(first, second):
-    """The validation steps from which each run of `second` stays ahead."""
-    at = []
-    for a, b in zip(runs(first), runs(second), strict=True):
-        ours, theirs = losses(a, "validation"), losses(b, "validation")
-        at.append(min(step for step in ours if all(theirs[s] < ours[s] for s in ours if s >= step)))
-    return span(at)
+def stretches(a, b):
+    """Which of two runs leads: [0 or 1, the first validation step, the largest lead] of each stretch."""
+    ours, theirs, found = losses(a, "validation"), losses(b, "validation"), []
+    for step in sorted(ours.keys() & theirs.keys() - {0}):
+        ahead = int(theirs[step] < ours[step])
+        if not found or found[-1][0] != ahead:
+            found.append([ahead, step, 0])
+        found[-1][2] = max(found[-1][2], abs(ours[step] - theirs[step]))
+    return found
+
+
+def leads(claim, sides, first, second, columns=(0, 1, 2)):
+    cells = [""] * 3
+    for column, a, b in zip(columns, runs(first), runs(second), strict=True):
+        found = [(f"from {step:,} " if i else "") + f"{sides[ahead]} ({most:.3f})" for i, (ahead, step, most) in enumerate(stretches(a, b))]
+        cells[column] = ", ".join(found)
+    return claim, *cells
+
+
+def flips(claim, pairs):
+    """A pair counts up to its first loss that differs."""
+    first = [min(differing(a, b)[0], default=None) for a, b in pairs]
+    exposed = sum(steps(a) if step is None else step for (a, _), step in zip(pairs, first))
+    seen = sum(step is not None for step in first)
+    low, high = poisson(seen)
+    between = f"one in {rounded(exposed / high)} to one in {rounded(exposed / low)}" if seen else f"at most one in {rounded(exposed / high)}"
+    return claim, str(len(pairs)), f"{exposed:,}", str(seen), between
+
+
+def poisson(seen):
+    """The exact 95 % interval of the mean of a count."""
+
+    def below(mean, most):
+        return sum(math.exp(-mean) * mean**i / math.factorial(i) for i in range(most + 1))
+
+    def solved(wanted, most):
+        low, high = 0.0, 100.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if below(middle, most) > wanted else (low, middle)
+        return low
+
+    return solved(0.975, seen - 1) if seen else 0.0, solved(0.025, seen)
+
+
+def rounded(count):
+    return f"{round(count, 2 - len(str(int(count)))):,.0f}"
 
 
 def span(values, form="{:,}"):
@@ -166,47 +252,51 @@ def kinds(run, value):
 
 
 def final_to_peak(run):
-    """Of the effective rate, the mean over the matrices."""
+    """Of the effective rate of each matrix."""
     lines, names = logged(run)
-    return f"{sum(lines[-1]['effective'][k] / max(line['effective'][k] for line in lines) for k in range(len(names))) / len(names):.3f}"
+    return [lines[-1]["effective"][k] / max(line["effective"][k] for line in lines) for k in range(len(names))]
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def grown(run):
+    """How many matrices' norms grow by more than 5 %, and how many there are."""
+    lines, names = logged(run)
+    return sum(max(line["norm"][k] for line in lines) > 1.05 * lines[0]["norm"][k] for k in range(len(names))), len(names)
 
 
 def growth(claim, name):
     (run,) = runs(name)
-    lines, names = logged(run)
-    grown = sum(max(line["norm"][k] for line in lines) > 1.05 * lines[0]["norm"][k] for k in range(len(names)))
     most, last = kinds(run, lambda norm: max(norm) / norm[0]), kinds(run, lambda norm: norm[-1] / norm[0])
-    return (claim, f"{grown} of {len(names)}", *(f"{most[kind]:.1f}, {last[kind]:.1f}" for kind in ("q", "k", "v", "o", "fc", "proj")))
+    return (claim, "%d of %d" % grown(run), *(f"{most[kind]:.1f}, {last[kind]:.1f}" for kind in ("q", "k", "v", "o", "fc", "proj")))
 
 
-def shape(claim, name):
-    (run,) = runs(name)
-    lines, names = logged(run)
-
-    def highest(curve):
-        return max(range(len(lines)), key=curve.__getitem__)
-
-    mean = [sum(line["effective"]) for line in lines]
-    halved, peaks, at = [], [], []
-    for k in range(len(names)):
-        curve = [line["effective"][k] for line in lines]
-        top = highest(curve)
-        halved.append(next(line["step"] for line, x in zip(lines[top:], curve[top:]) if x <= curve[top] / 2))
-        rates = [line["rate"][k] for line in lines]
-        peaks.append(max(rates))
-        at.append(lines[highest(rates)]["step"])
-    return claim, f"{lines[highest(mean)]['step']:,}", span(halved), span(peaks, "{:.4f}"), span(at)
+def highest(lines, key, k):
+    """The logged step at which a matrix's rate is highest, that rate, and the step from which it is at most half of it."""
+    curve = [line[key][k] for line in lines]
+    top = max(range(len(lines)), key=curve.__getitem__)
+    return lines[top]["step"], curve[top], next((line["step"] for line, x in zip(lines[top:], curve[top:]) if x <= curve[top] / 2), None)
 
 
-def rates(key, found):
-    return ", ".join(f"{float(setting(run, key, 'rate')):.3g}: {end(run):.4f}" for run in found)
+def each(found, key):
+    """`highest` of every matrix of every run."""
+    return [highest(logged(run)[0], key, k) for run in found for k in range(len(logged(run)[1]))]
+
+
+def rates(key, found, best=None):
+    def told(run):
+        star = starred("", [run], [best or run]).strip()
+        return f"{float(setting(run, key, 'rate')):.3g}{star}: {end(run):.4f}" + (f" ({training(run):.4f})" if best else "")
+
+    return ", ".join(f"**{told(run)}**" if run == best else told(run) for run in found)
 
 
 def grid(claim, key, names):
     found = sorted(runs(names), key=lambda run: float(setting(run, key, "rate")))
     best = min(found, key=end)
-    edge = " (at the edge)" if best in (found[0], found[-1]) else ""
-    return claim, ", ".join(f"**{rates(key, [run])}**{edge}" if run == best else rates(key, [run]) for run in found)
+    return claim, rates(key, found, best) + (" (at the edge)" if best in (found[0], found[-1]) else "")
 
 
 def seeds(claim, name):
@@ -216,13 +306,36 @@ def seeds(claim, name):
 
 def beside(claim, name, *others):
     (run,) = runs(name)
-    return claim, f"{end(run):.4f}", *(str(found) for other in others for found in both(name, other))
+    told = [starred(str(found), [run], runs(other)) for other in others for found in both(name, other)]
+    return claim, f"{end(run):.4f}", *told
 
 
 def apart(claim, ours, theirs):
     """At the end, and the largest on the way."""
     (a,), (b,) = runs(ours), runs(theirs)
-    return claim, f"{end(a) - end(b):+.4f}", f"{largest_gap(a, b):.4f}"
+    return starred(claim, [a], [b]), f"{end(a) - end(b):+.4f}", f"{largest_gap(a, b):.4f}"
+
+
+def products(claim, ours, theirs, alone=True):
+    """alone: nothing else is different."""
+    (a,), (b,) = runs(ours), runs(theirs)
+    return claim, "%d of %d" % other_algorithms(a, b), *(apart(claim, ours, theirs)[1:] if alone else ("", ""))
+
+
+def followed(claim, ours, theirs):
+    """How far effective rates are apart: root mean squares of logarithms of ratios over all matrices, and the largest ratio."""
+    (a,), (b,) = runs(ours), runs(theirs)
+    (first, names), (second, _) = logged(a), logged(b)
+    at = [line["step"] for line in first] + [steps(a)]
+    alike, weighted, largest = [], [], (0, 0)
+    for i, (line, other) in enumerate(zip(first, second, strict=True)):
+        for k in range(len(names)):
+            ratio = line["effective"][k] / other["effective"][k]
+            alike.append(math.log(ratio) ** 2)
+            weighted.append((at[i + 1] - at[i]) * math.log(ratio) ** 2)
+            largest = max(largest, (abs(math.log(ratio)), ratio, line["step"]))
+    size = [math.sqrt(mean(alike)), math.sqrt(sum(weighted) / (steps(a) * len(names)))]
+    return claim, *(f"{100 * x:.1f} %" for x in size), f"{100 * (largest[1] - 1):+.0f} % at step {largest[2]:,}"
 
 
 def lengths(claim, ours, theirs):
@@ -244,69 +357,161 @@ def lengths(claim, ours, theirs):
     return claim, f"{end(a):.4f}", f"{k:.2f}", *(f"{100 * math.sqrt(sum(x * x for x in all) / len(all)):.0f} %" for all in (rate, norm))
 
 
+# The paper's gap, the target and the follower of each pair. Both have the same algorithms and places of evaluation.
+PAIRS = {
+    "50M, M1 to zero: HyperTransfer of Muon": ("order of 1e-4 or less", "m1-muon-0.01-zero", "m1-hypertransfer-0.01-zero"),
+    "50M, M1 to zero: Inverse HyperTransfer of MuonH": ("order of 1e-4 or less", "m1-muonh-0.0125-zero", "m1-inverse-0.0125-zero"),
+    "50M, M1 to zero: HyperTransfer of AdamW": ("a figure", "m1-adamw-0.008-zero", "m1-adam-hypertransfer-zero"),
+    "50M, M1 to zero: Inverse HyperTransfer of AdamH": ("a figure", "m1-adamh-0.01-zero", "m1-adam-inverse-zero"),
+    "50M, M2 to zero: HyperTransfer+ of Muon": ("below 5e-6", "muon-0.01-zero-seed1", "plus-0.01-zero-seed1"),
+    "50M, M2 to zero: Inverse HyperTransfer+ of MuonH": ("3e-4", "muonh-0.0125-zero-seed1", "inverse-plus-0.0125-zero-seed1"),
+    "50M, M2 to a tenth: HyperTransfer+ of Muon": ("3.238, 3.238", "muon-0.003-tenth", "plus-0.003-tenth"),
+    "50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH": ("3.45e-4", "muonh-0.0125-tenth-adamw-0.003", "inverse-plus-0.0125-tenth"),
+    "124M, M1 to zero: HyperTransfer of Muon": ("order of 1e-4 or less", "exp1-muon", "exp1-hypertransfer"),
+    "124M, M1 to zero: Inverse HyperTransfer of MuonH": ("order of 1e-4 or less", "exp1-muonh", "exp1-inverse-hypertransfer"),
+    "124M, M2 to zero: HyperTransfer+ of Muon": ("below 5e-6", "exp2-zero-muon", "exp2-zero-hypertransfer-plus"),
+    "124M, M2 to zero: Inverse HyperTransfer+ of MuonH": ("3e-4", "exp2-zero-muonh", "exp2-zero-inverse-hypertransfer-plus"),
+    "124M, M2 to a tenth: HyperTransfer+ of Muon": ("3.238, 3.238", "exp2-tenth-muon", "exp2-tenth-hypertransfer-plus"),
+    "124M, M2 to a tenth: Inverse HyperTransfer+ of MuonH": ("3.45e-4", "exp2-tenth-muonh", "exp2-tenth-inverse-hypertransfer-plus"),
+    "500M, M1, 300 steps: HyperTransfer of Muon": ("a figure", "dense-muon", "dense-hypertransfer"),
+    "500M, M1, 300 steps: Inverse HyperTransfer of MuonH": ("a figure", "dense-muonh", "dense-inverse-hypertransfer"),
+}
+SHORT = {
+    "M1 to zero: HyperTransfer of Muon": ("exp1-124m/muon", "exp1-124m/hypertransfer"),
+    "M1 to zero: Inverse HyperTransfer of MuonH": ("exp1-124m/muonh", "exp1-124m/inverse-hypertransfer"),
+    "M1 to zero: HyperTransfer of AdamW": ("adamw-124m/adamw", "adamw-124m/hypertransfer"),
+    "M1 to zero: Inverse HyperTransfer of AdamH": ("adamw-124m/adamh", "adamw-124m/inverse-hypertransfer"),
+    "M2 to zero: HyperTransfer+ of Muon": ("exp2-zero-124m/muon", "exp2-zero-124m/hypertransfer-plus"),
+    "M2 to zero: Inverse HyperTransfer+ of MuonH": ("exp2-zero-124m/muonh", "exp2-zero-124m/inverse-hypertransfer-plus"),
+    "M2 to a tenth: HyperTransfer+ of Muon": ("exp2-tenth-124m/muon", "exp2-tenth-124m/hypertransfer-plus"),
+    "M2 to a tenth: Inverse HyperTransfer+ of MuonH": ("exp2-tenth-124m/muonh", "exp2-tenth-124m/inverse-hypertransfer-plus"),
+    "M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH": ("exp2-tenth-124m/muonh-matched", "exp2-tenth-124m/inverse-of-matched"),
+    "M1 to zero, fp8: HyperTransfer of Muon": ("m1-muon-fp8-1234", "m1-hypertransfer-fp8-1234"),
+    "M1 to zero, fp8: Inverse HyperTransfer of MuonH": ("m1-muonh-fp8-1234", "m1-inverse-fp8-1234"),
+}
+
+
+def pairs(*words, of=PAIRS):
+    """Those with one of the words in their names, as runs."""
+    return [[run for name in names[-2:] for run in runs(name)] for claim, names in of.items() if any(word in claim for word in words)]
+
+
+def reproduced(claim, paper, found, most):
+    """yes: every pair ends within the paper's largest gap."""
+    exact = sum(not differing(a, b)[0] for a, b in found)
+    gap = max(abs(end(a) - end(b)) for a, b in found)
+    rest = f", the others end within {gap:.0e}" if exact < len(found) else ""
+    return claim, paper, f"{exact} of {len(found)} pairs to the last bit{rest}", "yes" if gap <= most else "no"
+
+
+def compared(claim, paper, *sides, training=False):
+    """The sign of each difference must be the paper's; where verdicts differ it is open."""
+    found = [[side[0], *both(*side[1:]), side[1:]] for side in sides]
+    given = {verdict(paper.split(", ")[0], a, b) for _, a, b, _ in found}
+    told = [starred(f"{name}{a}" + (f", in training {b}" if training else ""), *map(runs, names)) for name, a, b, names in found]
+    return claim, paper, "; ".join(told), given.pop() if len(given) == 1 else "open"
+
+
+def shaped(claim, paper, told, held):
+    """held: for every matrix of every run, whether it has the shape."""
+    part = sum(held) / len(held)
+    return claim, paper, told, "yes" if part == 1 else "mostly" if part >= 0.9 else "no"
+
+
+def claims():
+    """One row per claim: the claim, the paper's number, ours, and a verdict."""
+    muon, inverse = every("base"), every("inverse")
+    m1 = "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"
+    zero, tenth = ("muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3")
+    once = "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"
+    ratio = "muonh-0.0125-matched-adamw-0.003*3"
+    muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2", "124M")
+    yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", muons, 3.45e-4)
+    yield reproduced("The same for AdamW and AdamH (50M), and at 500M (300 steps)", "figures", pairs("Adam", "500M"), 3.45e-4)
+    (a,), (b,) = runs("inverse-plus-0.0125-matched"), runs("muonh-0.0125-matched-adamw-0.003")
+    gap = abs(end(a) - end(b))
+    yield "The same for MuonH at Muon's ratio, as Muon", "to 3e-5", starred(f"{gap:.0e}", [a], [b]), "yes" if gap <= 3e-5 else "open"
+
+    yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1))
+    leading = [stretches(*pair) for pair in zip(*map(runs, m1))]
+    overtakes = all([ahead for ahead, _, _ in found] == [0, 1] for found in leading)
+    at = span([found[-1][1] for found in leading])
+    yield "There Muon leads first, then MuonH to the end", "a figure", f"from step {at}", "yes" if overtakes else "no"
+    yield compared("M2 to zero: MuonH ends below Muon", "0.005", ("", *zero), ("text read once ", *once))
+    yield compared("M2 to a tenth: they end level", "0.000", ("", *tenth))
+    yield compared("To a tenth ends above to zero (Muon, MuonH)", "0.021, 0.026", ("", tenth[0], zero[0]), ("", tenth[1], zero[1]))
+
+    sizes = [[final_to_peak(run) for run in runs(names)] for names in ("muon-{0.002,0.003,0.0044,0.0067}-tenth", "exp2-tenth-muon")]
+    fifty, large = (span(list(map(mean, found)), "{:.3f}") for found in sizes)
+    claim = "Muon's rate ends at a tenth of its highest nominally, in effect at less"
+    told = f"{fifty} (rates 0.002 to 0.0067), {large} (124M)"
+    yield shaped(claim, "0.047", told, [share < 0.1 for found in sizes for run in found for share in run])
+    yield compared("MuonH that falls to Muon's ratio ends below MuonH to a tenth", "0.017", ("", tenth[1], ratio))
+    yield compared("It also ends below Muon to a tenth", "0.017", ("", tenth[0], ratio), training=True)
+    sides = "", "muon-0.003-tenth", "replay-0.0125-matched"
+    yield compared("The nominal rates of its inverse are better ones for Muon", "0.017", sides, training=True)
+
+    counted = [grown(run) for run in muon]
+    told = f"{sum(n for n, _ in counted):,} of {sum(of for _, of in counted):,} in {len(muon)} runs"
+    yield shaped("The norms of Muon's matrices grow", "figures", told, [n == of for n, of in counted])
+    tops, nominal = each(muon, "effective"), each(muon, "rate")
+    inside = [top[0] <= other[0] for top, other in zip(tops, nominal)]
+    told = f"{sum(inside):,} of {len(inside):,} matrices; the others up to step {max(top[0] for top in tops):,}"
+    yield shaped("Muon's effective rate is highest in the warm-up", "figures", told, inside)
+    told = f"at half from step {span([top[2] for top in tops])}, nominally from {span([top[2] for top in nominal])}"
+    yield shaped("It then falls faster than the nominal one", "figures", told, [top[2] < other[2] for top, other in zip(tops, nominal)])
+    tops = each(inverse, "rate")
+    own = [len({top[1] for top in each([run], "rate")}) == len(logged(run)[1]) for run in inverse]
+    claim = "The inverse's nominal rates for Muon are each matrix's own, with a long warm-up"
+    told = f"highest at step {span([top[0] for top in tops])}, at {span([top[1] for top in tops], '{:.3f}')}"
+    yield shaped(claim, "in words", told, own + [top[0] > 2 * WARMUP for top in tops])
+    losses = [(last(run, "carrier"), last(run, "represented")) for run in every("plus")]
+    told = " instead of ".join(span(one, "{:.1f}") for one in zip(*losses))
+    yield shaped("On M2 the carrier's own weights are another network", "in words", f"loss {told}", [a > b + 1 for a, b in losses])
+
+
 def tables():
     sides = ("", "the paper, 124M", "ours, 50M", "in training", "verdict")
+    yield "claims", ("the paper's claim", "the paper", "ours", "verdict"), list(claims())
+    own = "order of 1e-4 or less", "m1-muon-0.01-zero-own", "m1-hypertransfer-0.01-zero-own"
     yield "transfers", ("", "the paper's gap", "target, follower", "losses that differ", "norms s, rates differ by", "verdict"), [
-        transfer("50M, M1 to zero: HyperTransfer of Muon", "order of 1e-4 or less", "m1-muon-0.01-zero", "m1-hypertransfer-0.01-zero"),
-        transfer("50M, M1 to zero: Inverse HyperTransfer of MuonH", "order of 1e-4 or less", "m1-muonh-0.0125-zero", "m1-inverse-0.0125-zero"),
-        transfer("50M, M1 to zero: HyperTransfer of AdamW", "a figure", "m1-adamw-0.008-zero", "m1-adam-hypertransfer-zero"),
-        transfer("50M, M1 to zero: Inverse HyperTransfer of AdamH", "a figure", "m1-adamh-0.01-zero", "m1-adam-inverse-zero"),
-        transfer("50M, M2 to zero: HyperTransfer+ of Muon", "below 5e-6", "muon-0.01-zero-seed1", "plus-0.01-zero-seed1"),
-        transfer("50M, M2 to zero: Inverse HyperTransfer+ of MuonH", "3e-4", "muonh-0.0125-zero-seed1", "inverse-plus-0.0125-zero-seed1"),
-        transfer("50M, M2 to a tenth: HyperTransfer+ of Muon", "3.238, 3.238", "muon-0.003-tenth", "plus-0.003-tenth"),
-        transfer("50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH", "3.45e-4", "muonh-0.0125-tenth-adamw-0.003", "inverse-plus-0.0125-tenth"),
-        transfer("124M, M1 to zero: HyperTransfer of Muon", "order of 1e-4 or less", "exp1-muon", "exp1-hypertransfer"),
-        transfer("124M, M1 to zero: Inverse HyperTransfer of MuonH", "order of 1e-4 or less", "exp1-muonh", "exp1-inverse-hypertransfer"),
-        transfer("124M, M2 to zero: HyperTransfer+ of Muon", "below 5e-6", "exp2-zero-muon", "exp2-zero-hypertransfer-plus"),
-        transfer("124M, M2 to zero: Inverse HyperTransfer+ of MuonH", "3e-4", "exp2-zero-muonh", "exp2-zero-inverse-hypertransfer-plus"),
-        transfer("124M, M2 to a tenth: HyperTransfer+ of Muon", "3.238, 3.238", "exp2-tenth-muon", "exp2-tenth-hypertransfer-plus"),
-        transfer("124M, M2 to a tenth: Inverse HyperTransfer+ of MuonH", "3.45e-4", "exp2-tenth-muonh", "exp2-tenth-inverse-hypertransfer-plus"),
-        transfer("500M, M1, 300 steps: HyperTransfer of Muon", "a figure", "dense-muon", "dense-hypertransfer"),
-        transfer("500M, M1, 300 steps: Inverse HyperTransfer of MuonH", "a figure", "dense-muonh", "dense-inverse-hypertransfer"),
-        transfer("50M, M1 to zero: HyperTransfer of Muon, each at its own weights", "order of 1e-4 or less", "m1-muon-0.01-zero-own", "m1-hypertransfer-0.01-zero-own"),
+        *(transfer(claim, *rest) for claim, rest in PAIRS.items()),
+        transfer("50M, M1 to zero: HyperTransfer of Muon, each at its own weights", *own),
+    ]
+    shorter = pairs(*(claim for claim, (target, _) in SHORT.items() if "fp8" not in target and not uncommitted(RUNS[target])), of=SHORT)
+    yield "flips", ("", "pairs", "steps before the first loss that differs", "pairs that part", "95 %, per step"), [
+        flips("50M", pairs("50M")),
+        flips("124M, 5,723 steps", pairs("124M")),
+        flips("124M, with those of 610 steps", pairs("124M") + shorter),
     ]
     yield "short", ("610 steps at 124M", "target, follower", "losses that differ", "norms s, rates differ by", "verdict"), [
-        (claim, *rest)
-        for claim, _, *rest in (
-            transfer("M1 to zero: HyperTransfer of Muon", "", "exp1-124m/muon", "exp1-124m/hypertransfer"),
-            transfer("M1 to zero: Inverse HyperTransfer of MuonH", "", "exp1-124m/muonh", "exp1-124m/inverse-hypertransfer"),
-            transfer("M1 to zero: HyperTransfer of AdamW", "", "adamw-124m/adamw", "adamw-124m/hypertransfer"),
-            transfer("M1 to zero: Inverse HyperTransfer of AdamH", "", "adamw-124m/adamh", "adamw-124m/inverse-hypertransfer"),
-            transfer("M2 to zero: HyperTransfer+ of Muon", "", "exp2-zero-124m/muon", "exp2-zero-124m/hypertransfer-plus"),
-            transfer("M2 to zero: Inverse HyperTransfer+ of MuonH", "", "exp2-zero-124m/muonh", "exp2-zero-124m/inverse-hypertransfer-plus"),
-            transfer("M2 to a tenth: HyperTransfer+ of Muon", "", "exp2-tenth-124m/muon", "exp2-tenth-124m/hypertransfer-plus"),
-            transfer("M2 to a tenth: Inverse HyperTransfer+ of MuonH", "", "exp2-tenth-124m/muonh", "exp2-tenth-124m/inverse-hypertransfer-plus"),
-            transfer("M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH", "", "exp2-tenth-124m/muonh-matched", "exp2-tenth-124m/inverse-of-matched"),
-            transfer("M1 to zero, fp8: HyperTransfer of Muon", "", "m1-muon-fp8-1234", "m1-hypertransfer-fp8-1234"),
-            transfer("M1 to zero, fp8: Inverse HyperTransfer of MuonH", "", "m1-muonh-fp8-1234", "m1-inverse-fp8-1234"),
-        )
+        (claim + (" (not committed)" if any(map(uncommitted, pairs(claim, of=SHORT)[0])) else ""), *transfer(claim, "", *names)[2:])
+        for claim, names in SHORT.items()
     ]
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
         difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero", "m1-muonh-0.0125-zero-adamw-0.015"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
-        ("MuonH overtakes Muon", "in a figure", f"at step {overtakes('m1-muon-0.01-zero*3', 'm1-muonh-0.0125-zero*3')}", "", ""),
     ]
     yield "exp2", sides, [
         difference("to zero: Muon minus MuonH", "+0.005", "muon-0.01-zero*3", "muonh-0.0125-zero*3"),
-        difference("the same on text that is read once", "+0.005", "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
+        difference("the same, text read once; AdamW 0.0067 beside Muon, 0.0044 beside MuonH", "+0.005",
+                   "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
+        difference("the same, AdamW 0.0067 beside both", "+0.005", "once-muon-0.0067", "once-muonh-0.0083"),
+        difference("the same, AdamW 0.0044 beside both", "+0.005", "once-muon-0.0067-adamw-0.0044", "once-muonh-0.0083-adamw-0.0044"),
         difference("to a tenth: Muon minus MuonH", "0.000", "muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3"),
         difference("Muon: to a tenth minus to zero", "+0.021", "muon-0.003-tenth*3", "muon-0.01-zero*3"),
         difference("MuonH: to a tenth minus to zero", "+0.026", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-zero*3"),
     ]
-    yield "once", sides, [
-        difference("AdamW at 0.0067 beside Muon, 0.0044 beside MuonH, three seeds", "+0.005", "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
-        difference("AdamW at 0.0067 beside both", "+0.005", "once-muon-0.0067", "once-muonh-0.0083"),
-        difference("AdamW at 0.0044 beside both", "+0.005", "once-muon-0.0067-adamw-0.0044", "once-muonh-0.0083-adamw-0.0044"),
-    ]
+    (a,), (b,) = runs("once-muon-0.0067"), runs("once-muonh-0.0083-adamw-0.0044")
+    sums = {line["step"]: sum(line["effective"]) / sum(other["effective"]) for line, other in zip(logged(a)[0], logged(b)[0])}
+    at = (0, 100, 200, 290, 400, 600, 1100, 2000, 3000, 4000, 5000, 5722)
+    yield "once-rates", ("step", *(f"{step:,}" for step in at)), [("Muon's mean effective rate over MuonH's", *(f"{sums[step]:.2f}" for step in at))]
     yield "exp3", sides, [
-        difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017",
+                   "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("Muon minus MuonH at Muon's ratio, three seeds", "+0.017", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
-    ]
-    yield "ratios", ("Muon's nominal ratio is 0.1; its effective one", *(["paper, 124M"] + ["ours, 50M"] * 4 + ["ours, 124M"])), [
-        ("rate", "0.0044", "0.002", "0.003", "0.0044", "0.0067", "0.0044"),
-        ("mean over the matrices", "0.047", *map(final_to_peak, runs("muon-{0.002,0.003,0.0044,0.0067}-tenth exp2-tenth-muon"))),
     ]
     yield "adam", sides, [
         difference("AdamW 0.016 minus AdamH 0.01, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
@@ -314,24 +519,12 @@ def tables():
     ]
     yield "growth", ("highest norm over the first, and the last over the first", "matrices that grow", "q", "k", "v", "o", "fc", "proj"), [
         growth("50M, M1 to zero", "m1-muon-0.01-zero"),
-        growth("50M, M2 to zero", "muon-0.01-zero"),
         growth("50M, M2 to a tenth", "muon-0.003-tenth"),
-        growth("124M, M1 to zero", "exp1-muon"),
         growth("124M, M2 to a tenth", "exp2-tenth-muon"),
-    ]
-    head = ("", "mean effective rate highest at step", "each matrix at half of its highest at step", "highest nominal rate of each matrix", "at step")
-    yield "shapes", head, [
-        shape("50M, M1: Muon", "m1-muon-0.01-zero"),
-        shape("50M, M1: Inverse HyperTransfer of MuonH", "m1-inverse-0.0125-zero"),
-        shape("50M, M2 to zero: Muon", "muon-0.01-zero-seed1"),
-        shape("50M, M2 to zero: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-zero-seed1"),
-        shape("50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-tenth"),
-        shape("50M, M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched"),
     ]
     others = ("muonh-0.0125-zero-seed1", "muon-0.01-zero-seed1")
     yield "replay", ("M2 to zero, seed 1", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
         beside("MuonH", "muonh-0.0125-zero-seed1", *others),
-        beside("Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-zero-seed1", *others),
         beside("plain Muon at the rates of that inverse", "replay-0.0125-zero-seed1", *others),
         beside("`fair` Muon (the paper's appendix)", "fair-0.0125-zero-seed1", *others),
         beside("tuned Muon", "muon-0.01-zero-seed1", *others),
@@ -343,20 +536,9 @@ def tables():
         beside("plain Muon at the rates of that inverse", "replay-0.0125-matched", *others),
         beside("tuned Muon, to a tenth", "muon-0.003-tenth", *others),
     ]
-    yield "own", ("M2", "the evaluated network", "the carrier's own matrices"), [
-        (claim, f"{last(run, 'represented'):.1f}", f"{last(run, 'carrier'):.1f}")
-        for claim, name in (
-            ("50M to zero, HyperTransfer+ of Muon", "plus-0.01-zero-seed1"),
-            ("50M to zero, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-zero-seed1"),
-            ("50M to a tenth, HyperTransfer+ of Muon", "plus-0.003-tenth"),
-            ("50M to a tenth, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-tenth"),
-            ("50M at Muon's ratio, Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched"),
-            ("124M to zero, HyperTransfer+ of Muon", "exp2-zero-hypertransfer-plus"),
-            ("124M to zero, Inverse HyperTransfer+ of MuonH", "exp2-zero-inverse-hypertransfer-plus"),
-            ("124M to a tenth, HyperTransfer+ of Muon", "exp2-tenth-hypertransfer-plus"),
-            ("124M to a tenth, Inverse HyperTransfer+ of MuonH", "exp2-tenth-inverse-hypertransfer-plus"),
-        )
-        for run in runs(name)
+    yield "followed", ("the replay's effective rates beside MuonH's", "rms over logged steps", "over all steps", "largest of one matrix"), [
+        followed("M2 to zero, seed 1", "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1"),
+        followed("M2 at Muon's ratio, seed 1234", "replay-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
     ]
     yield "ablation", ("M1 to zero, minus Muon", "at the end", "largest on the way"), [
         apart("HyperTransfer", "m1-hypertransfer-0.01-zero", "m1-muon-0.01-zero"),
@@ -365,7 +547,7 @@ def tables():
         apart("rate only: MuonH at Muon's nominal rate, 0.01", "m1-muonh-0.01-zero", "m1-muon-0.01-zero"),
     ]
     yield "carried", ("to zero, carried minus tuned by a grid", "validation", "in training"), [
-        (claim, *map(str, both(a, b)))
+        (starred(claim, runs(a), runs(b)), *map(str, both(a, b)))
         for claim, a, b in (
             ("M1: Muon 0.01 as MuonH: 0.01146", "m1-muonh-0.01146-zero-carried", "m1-muonh-0.0125-zero"),
             ("M1: MuonH 0.0125 as Muon: 0.01109", "m1-muon-0.01109-zero-carried", "m1-muon-0.01-zero"),
@@ -401,25 +583,28 @@ def tables():
         difference("M2 to a tenth: Muon minus MuonH", "0.000", "exp2-tenth-muon", "exp2-tenth-muonh"),
         difference("MuonH: nominal tenth minus Muon's ratio, both at 0.0125", "+0.017", "exp2-tenth-muonh", "exp3-muonh-0.0125-matched-other-products"),
         difference("MuonH: nominal tenth at 0.0125 minus Muon's ratio at 0.015", "+0.017", "exp2-tenth-muonh", "exp3-muonh-matched"),
-        difference("Muon: to a tenth minus to zero (0.0067)", "+0.021", "exp2-tenth-muon", "exp2-zero-muon-0.0067"),
-        difference("Muon: to a tenth minus to zero (0.015)", "+0.021", "exp2-tenth-muon", "exp2-zero-muon"),
         difference("MuonH: to a tenth minus to zero", "+0.026", "exp2-tenth-muonh", "exp2-zero-muonh"),
     ]
-    yield "products", ("other algorithms for the matrix products", "at the end", "largest on the way"), [
-        apart("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
-        apart("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
-        apart("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
+    yield "products", ("other algorithms for the matrix products", "products", "at the end", "largest on the way"), [
+        products("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
+        products("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
+        products("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
+        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, beside the others",
+                 "m1-adamh-0.01-zero-seed1", "m1-adamh-0.01-zero", alone=False),
+        products("50M: MuonH 0.01 and 0.015 on M2 to zero, beside the others", "muonh-0.01-zero", "muonh-0.0125-zero", alone=False),
+        products("50M, text read once: MuonH 0.0083 with AdamW 0.002, beside the others",
+                 "once-muonh-0.0083-adamw-0.002", "once-muonh-0.0083", alone=False),
     ]
     yield "fp8", ("validation after 610 steps, seeds 1234, 1, 2", "bfloat16", "fp8"), [
-        (claim, *(", ".join(f"{end(run):.4f}" for run in runs(names)) for names in both))
-        for claim, *both in (
+        (claim, *(", ".join(f"{end(run):.4f}" for run in runs(names)) for names in precisions))
+        for claim, *precisions in (
             ("M1 Muon", "m1-muon-bf16-{1234,1,2}", "m1-muon-fp8-{1234,1,2}"),
             ("M1 MuonH", "m1-muonh-bf16-{1234,1,2}", "m1-muonh-fp8-1234"),
             ("M2 Muon", "m2-muon-bf16-{1234,1,2}", "m2-muon-fp8-1234"),
             ("M2 MuonH", "m2-muonh-bf16-{1234,1,2}", "m2-muonh-fp8-1234"),
         )
     ]
-    yield "grids", ("one seed; AdamW's rate", "rate: validation"), [
+    yield "grids", ("one seed; AdamW's rate", "rate: validation (training)"), [
         grid("M1 to zero, Muon; AdamW the same", "matrices", "m1-muon-{0.0067,0.01,0.015}-zero m1-muon-0.01109-zero-carried"),
         grid("M1 to zero, MuonH; AdamW 0.01", "matrices", "m1-muonh-{0.01,0.0125,0.015}-zero m1-muonh-0.01146-zero-carried"),
         grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015}"),
@@ -452,6 +637,18 @@ def tables():
         seeds("M2, text read once, Muon 0.0067", "once-muon-0.0067*3"),
         seeds("M2, text read once, MuonH 0.0083, AdamW 0.0044", "once-muonh-0.0083-adamw-0.0044*3"),
     ]
+    muon, once, replay = ("Muon", "MuonH"), "once-muonh-0.0083-adamw-0.0044", ("the replay", "MuonH")
+    yield "leads", ("who leads in validation (by up to)", "seed 1234", "1", "2"), [
+        leads("M1 to zero", muon, "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
+        leads("M2 to zero, text read once", muon, "once-muon-0.0067*3", f"{once}*3"),
+        leads("the same, AdamW 0.0044 beside both", muon, "once-muon-0.0067-adamw-0.0044", once, (0,)),
+        leads("M2 at Muon's ratio", muon, "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        leads("M1 to zero, AdamW 0.016", ("AdamW", "AdamH"), "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
+        leads("M2 to zero", replay, "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
+        leads("M2 to zero", ("`fair` Muon", "MuonH"), "fair-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
+        leads("M2 at Muon's ratio \\*", replay, "replay-0.0125-matched", "muonh-0.0125-matched-adamw-0.003", (0,)),
+        leads("M2 at Muon's ratio \\*", ("the replay", "Muon"), "replay-0.0125-matched", "muon-0.003-tenth", (0,)),
+    ]
 
 
 def unpack(folder):
@@ -464,23 +661,33 @@ def unpack(folder):
 
 def main(*arguments):
     write = "--write" in arguments
-    files = [name for name in arguments if name != "--write"] or [ROOT / "docs" / "RESULTS.md"]
-    documents = {file: pathlib.Path(file).read_text() for file in files}
+    files = [pathlib.Path(name) for name in arguments if name != "--write"] or [ROOT / "docs" / "RESULTS.md", ROOT / "notes" / "LOG.md"]
+    documents = {file: file.read_text() for file in files}
+    made = {}
     with tempfile.TemporaryDirectory() as folder:
         unpack(folder)
-        made = {name: "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)) for name, head, rows in tables()}
-    other = 0
+        for name, head, rows in tables():
+            made[name] = "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+            dirty = [run.name for run in USED if uncommitted(run)]
+            for file, text in documents.items():
+                if dirty and f"<!-- table {name} -->" in text and file.name != "LOG.md":
+                    raise SystemExit(f"{file}: table {name} has runs of a program that was not committed: {', '.join(sorted(dirty))}")
+            USED.clear()
+    other, missing = 0, set(made)
     for document, text in documents.items():
-        for name, table in made.items():
-            found = re.search(rf"(<!-- table {name} -->\n\n)(.*?)(\n\n<!-- end -->)", text, re.S)
-            if not found:
-                raise SystemExit(f"{document} has no place for table {name}")
-            if found.group(2) != table:
+        for found in re.finditer(r"(<!-- table (\S+) -->\n\n)(.*?)(\n\n<!-- end -->)", text, re.S):
+            name, table = found.group(2), made.get(found.group(2))
+            missing.discard(name)
+            if table is None:
+                raise SystemExit(f"{document} has a table {name}, which this program does not make")
+            if found.group(3) != table:
                 other += 1
                 print(f"{document}: {name} is\n{table}\n")
-                text = text.replace(found.group(0), found.group(1) + table + found.group(3))
+                text = text.replace(found.group(0), found.group(1) + table + found.group(4))
         if write:
-            pathlib.Path(document).write_text(text)
+            document.write_text(text)
+    if missing:
+        raise SystemExit(f"no place for: {', '.join(sorted(missing))}")
     return 1 if other and not write else 0
 
 

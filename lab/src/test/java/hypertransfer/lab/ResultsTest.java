@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** The tables of docs/RESULTS.md are computed again, from the runs in docs/runs. */
+/** The tables of docs/RESULTS.md and one of notes/LOG.md are computed again, from the runs in docs/runs. */
 class ResultsTest {
     private static final Path ROOT = Path.of("..");
 
@@ -25,21 +25,68 @@ class ResultsTest {
         String results = Files.readString(ROOT.resolve("docs/RESULTS.md"));
         Path other = Files.writeString(
                 dir.resolve("other.md"), results.replaceFirst("3[.]6583, 3[.]6583", "3.6583, 3.6584"));
-        assertThat(said(1, "python3", "bench/results.py", "docs/RESULTS.md", other.toString()))
+        assertThat(said(1, "python3", "bench/results.py", "docs/RESULTS.md", "notes/LOG.md", other.toString()))
                 .startsWith(other + ": transfers is\n")
                 .contains("3.6583, 3.6583")
                 .containsOnlyOnce(" is\n");
     }
 
+    /** The notebook may have them, and says which they are. */
+    @Test
+    void runsOfAProgramThatWasNotCommittedAreRefused() throws Exception {
+        Path other = Files.writeString(
+                dir.resolve("RESULTS.md"),
+                Files.readString(ROOT.resolve("docs/RESULTS.md")) + "\n<!-- table short -->\n\nx\n\n<!-- end -->\n");
+        assertThat(said(1, "python3", "bench/results.py", other.toString()))
+                .contains("table short has runs of a program that was not committed: hypertransfer,");
+        assertThat(Files.readString(ROOT.resolve("notes/LOG.md")))
+                .contains("| M1 to zero: HyperTransfer of Muon (not committed) |");
+    }
+
+    /** The errors of predictions that RESULTS names, by the command that it names. */
+    @Test
+    void predictions() throws Exception {
+        unpack("paper-50m-m1 paper-50m-zero paper-50m-tenth paper-50m-once gpt2-124m-5723");
+        String results = Files.readString(ROOT.resolve("docs/RESULTS.md")).replace('\n', ' ');
+        assertThat(results)
+                .contains(predicted("paper-50m-m1/m1-muon-0.01-zero") + " on M1, "
+                        + predicted("paper-50m-zero/muon-0.01-zero") + " on M2, "
+                        + predicted("paper-50m-once/once-muon-0.0067") + " on text read once, "
+                        + predicted("paper-50m-tenth/muon-0.003-tenth"))
+                .contains("was fitted: " + predicted("gpt2-124m-5723/exp1-muon") + " on M1, "
+                        + predicted("gpt2-124m-5723/exp2-zero-muon") + " on M2, "
+                        + predicted("gpt2-124m-5723/exp2-tenth-muon"));
+    }
+
+    private String predicted(String run) {
+        JsonNode measured = new Ht().json("predict", dir.resolve(run)).get("measured");
+        double end = measured.get("end_to_peak").asDouble();
+        String error = "%.0f %%".formatted(100 * measured.get("effective").asDouble());
+        return end < 0.01
+                ? error
+                : "%s to a tenth (%s%.3f predicted, %.3f measured)"
+                        .formatted(
+                                error,
+                                run.startsWith("paper") ? "final over highest: " : "",
+                                measured.get("predicted_end_to_peak").asDouble(),
+                                end);
+    }
+
+    private void unpack(String archives) throws Exception {
+        for (String archive : archives.split(" ")) {
+            said(
+                    0,
+                    "sh",
+                    "-c",
+                    "for f in docs/runs/" + archive + ".tar.xz; do python3 -m tarfile -e $f " + dir.toAbsolutePath()
+                            + "; done");
+        }
+    }
+
     /** The commands are those of docs/runs/README.md, beside all runs that it unpacks. */
     @Test
     void intervalOverSeeds() throws Exception {
-        said(
-                0,
-                "sh",
-                "-c",
-                "for f in docs/runs/paper-50m-*.tar.xz; do python3 -m tarfile -e $f " + dir.toAbsolutePath()
-                        + "; done");
+        unpack("paper-50m-*");
         String readme = Files.readString(ROOT.resolve("docs/runs/README.md"));
         List<String> commands = Pattern.compile("^    .*ht compare (.*?)\\)?$", Pattern.MULTILINE)
                 .matcher(readme)
