@@ -36,7 +36,7 @@ def recorded(run):
     return [file] if file.is_file() and not beside.is_dir() else []
 
 
-def main(archive, runs, every, curves):
+def main(archive, runs, every, curves, experiment):
     if archive.exists():
         raise SystemExit(f"{archive} exists; give a new name")
     runs = sorted({run.resolve() for run in runs})
@@ -46,13 +46,19 @@ def main(archive, runs, every, curves):
     folder = archive.name.removesuffix(".tar.xz")
     common = os.path.commonpath([run.parent for run in runs])
     with tarfile.open(archive, "w:xz", preset=9) as out:
+
+        def add(name, file):
+            text = file.read_text()
+            data = (thinned(text, every, curves) if file.name == "matrices.jsonl" else text).encode()
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.size, entry.mtime = len(data), int(file.stat().st_mtime)
+            out.addfile(entry, io.BytesIO(data))
+
+        if experiment:
+            add("experiment.yaml", experiment)
         for run in runs:
             for file in [run / name for name in FILES if (run / name).exists()] + recorded(run):
-                text = file.read_text()
-                data = (thinned(text, every, curves) if file.name == "matrices.jsonl" else text).encode()
-                entry = tarfile.TarInfo(f"{folder}/{run.relative_to(common)}/{file.name}")
-                entry.size, entry.mtime = len(data), int(file.stat().st_mtime)
-                out.addfile(entry, io.BytesIO(data))
+                add(f"{run.relative_to(common)}/{file.name}", file)
 
 
 if __name__ == "__main__":
@@ -61,4 +67,5 @@ if __name__ == "__main__":
     options.add_argument("runs", type=pathlib.Path, nargs="+")
     options.add_argument("--every", type=int, help="the steps of matrices.jsonl to keep")
     options.add_argument("--curves", type=lambda text: text.split(","), help="its curves to keep, such as norm,effective")
+    options.add_argument("--experiment", type=pathlib.Path, help="the file that ht reproduce trained, kept as experiment.yaml")
     main(**vars(options.parse_args()))

@@ -659,36 +659,44 @@ def unpack(folder):
         RUNS[file.parent.name] = RUNS[f"{file.parent.parent.name}/{file.parent.name}"] = file.parent
 
 
+def table(head, rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def fill(files, made, write):
+    """Puts each table into its place in the files if `write`, else says which differ; returns the exit code."""
+    other, missing = 0, set(made)
+    for file in files:
+        text = file.read_text()
+        for found in re.finditer(r"(<!-- table (\S+) -->\n\n)(.*?)(\n\n<!-- end -->)", text, re.S):
+            name, now = found.group(2), made.get(found.group(2))
+            missing.discard(name)
+            if now is None:
+                raise SystemExit(f"{file} has a table {name}, which this program does not make")
+            if found.group(3) != now:
+                other += 1
+                print(f"{file}: {name} is\n{now}\n")
+                text = text.replace(found.group(0), found.group(1) + now + found.group(4))
+        if write:
+            file.write_text(text)
+    if missing:
+        raise SystemExit(f"no place for: {', '.join(sorted(missing))}")
+    return 1 if other and not write else 0
+
+
 def main(*arguments):
-    write = "--write" in arguments
     files = [pathlib.Path(name) for name in arguments if name != "--write"] or [ROOT / "docs" / "RESULTS.md", ROOT / "notes" / "LOG.md"]
-    documents = {file: file.read_text() for file in files}
     made = {}
     with tempfile.TemporaryDirectory() as folder:
         unpack(folder)
         for name, head, rows in tables():
-            made[name] = "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+            made[name] = table(head, rows)
             dirty = [run.name for run in USED if uncommitted(run)]
-            for file, text in documents.items():
-                if dirty and f"<!-- table {name} -->" in text and file.name != "LOG.md":
+            for file in files:
+                if dirty and f"<!-- table {name} -->" in file.read_text() and file.name != "LOG.md":
                     raise SystemExit(f"{file}: table {name} has runs of a program that was not committed: {', '.join(sorted(dirty))}")
             USED.clear()
-    other, missing = 0, set(made)
-    for document, text in documents.items():
-        for found in re.finditer(r"(<!-- table (\S+) -->\n\n)(.*?)(\n\n<!-- end -->)", text, re.S):
-            name, table = found.group(2), made.get(found.group(2))
-            missing.discard(name)
-            if table is None:
-                raise SystemExit(f"{document} has a table {name}, which this program does not make")
-            if found.group(3) != table:
-                other += 1
-                print(f"{document}: {name} is\n{table}\n")
-                text = text.replace(found.group(0), found.group(1) + table + found.group(4))
-        if write:
-            document.write_text(text)
-    if missing:
-        raise SystemExit(f"no place for: {', '.join(sorted(missing))}")
-    return 1 if other and not write else 0
+    return fill(files, made, "--write" in arguments)
 
 
 if __name__ == "__main__":

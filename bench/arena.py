@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The tables of docs/ARENA.md, from the lines that `ht reproduce EXPERIMENT --json` prints for the runs in docs/runs:
+
+    for study in arena record; do
+      tar xJf docs/runs/$study-853k.tar.xz -C out
+      ./ht reproduce out/$study-853k/experiment.yaml --out out/$study-853k --json
+    done | python3 bench/arena.py [--write] [FILE]
+
+Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any; with --write writes them.
+"""
+import json
+import pathlib
+import sys
+
+from results import ROOT, fill, table
+
+NAMES = {"normuon": "NorMuon", "adamuon": "AdaMuon", "soap": "SOAP", "soap-muon": "SOAP-Muon", "sgd": "SGD", "muonh": "MuonH",
+         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
+
+
+def name(row):
+    return NAMES.get(row["row"], row["row"].capitalize())
+
+
+def minus(row):
+    """The difference and its interval; bold where it is more than noise by Holm."""
+    if "mean" not in row:
+        return ""
+    mean = f"{row['mean']:+.3f}"
+    return f"{f'**{mean}**' if row['holm'] < 0.05 else mean} ({row['low']:+.3f} to {row['high']:+.3f})"
+
+
+def rate(row):
+    edge = ", the end of its grid" if row["edges"] else ""
+    return f"{float(row['tuned']['matrices.rate']):g}{edge}"
+
+
+def share(row):
+    if "share_mean" not in row:
+        return ""
+    if row.get("share_low") is None:
+        return "unclear"
+    return " ".join(f"{100 * row['share_mean']:.0f} % ({100 * row['share_low']:.0f} to {100 * row['share_high']:.0f})".split())
+
+
+def rows(parts, part):
+    return {row["row"]: row for row in parts[part]["rows"]}
+
+
+def directions(parts):
+    own, equal = rows(parts, "own"), rows(parts, "equal")
+    head = ("", "rate", "angle", "validation", "minus Muon", "place", "minus Muon, at Muon's effective rates", "place", "share of the schedule")
+    return head, [
+        (name(row), rate(row), f"{row['angle']:.2f}", f"{row['validation']:.3f}", minus(row), str(row["rank"]), minus(equal[key]), str(equal[key]["rank"]),
+         share(equal[key]))
+        for key, row in own.items()
+    ]
+
+
+def policies(parts):
+    own, muon, ball = rows(parts, "own"), rows(parts, "by-muon"), rows(parts, "by-muonh")
+    head = ("", "rate", "angle", "minus Muon", "plain Muon at its rates, minus Muon", "share, Muon", "plain MuonH at its rates, minus MuonH")
+    return head, [
+        (name(row), rate(row), f"{row['angle']:.2f}", minus(row), minus(muon.get(key, {})), share(muon.get(key, {})), minus(ball.get(key, {})))
+        for key, row in own.items()
+    ]
+
+
+def main(*arguments):
+    files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
+    made = {}
+    for line in filter(None, map(str.strip, sys.stdin)):
+        parts = {part["name"]: part for part in json.loads(line)["parts"]}
+        study = directions if "equal" in parts else policies
+        made[study.__name__] = table(*study(parts))
+    return fill(files, made, "--write" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
