@@ -91,7 +91,7 @@ record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
         };
     }
 
-    /** A floor below or above |u|/|w|, any brake, pinned or not; each absent at times, and all of them in the other spaces. */
+    /** A floor below or above |u|/|w|, any brake, pinned or not; each absent at times, and all in the other spaces. */
     private static Controlled policy(RandomGenerator random, Kind kind, double uw, double cos) {
         if (kind != Kind.CONTROLLED) {
             return new Controlled(0, 0, 1, false);
