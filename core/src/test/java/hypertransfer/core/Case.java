@@ -112,9 +112,8 @@ record Case(Transfer transfer, State state, double[] w, double[] u, double e) {
             case 1 -> 1 - Draws.power(random, -12, -1);
             default -> Draws.power(random, -8, -0.1);
         };
-        return kind == Kind.CONTROLLED
-                ? Math.min(drawn, 0.5)
-                : drawn; // the brake takes too, and 1 - e pull keeps fewer digits
+        // The brake takes from the matrix too, and 1 - e pull keeps fewer digits the smaller it is.
+        return kind == Kind.CONTROLLED ? Math.min(drawn, 0.5) : drawn;
     }
 
     Step step() {

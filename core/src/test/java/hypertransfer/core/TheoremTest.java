@@ -67,6 +67,8 @@ class TheoremTest {
     /**
      * Any norm policy as any other: a Hyperball and each, both ways, and some of them together. A small Hyperball is one that
      * the gradient points out of: with one of radius 1.5 no step goes outward, and the brake does nothing.
+     *
+     * @param floor one that acts: a direction of length 2 needs a floor above 2 / |w|
      */
     private static Stream<Pair> policies(double floor) {
         Space floored = new Controlled(0, floor, 1, false), braked = new Controlled(0.2, 0, 0.5, false);
@@ -91,7 +93,7 @@ class TheoremTest {
 
     static Stream<Arguments> policies() {
         return Stream.of(Kind.MOMENTUM, Kind.NORMALIZED)
-                .flatMap(kind -> policies(kind == Kind.MOMENTUM ? 0.3 : 3) // of 2 / |w|
+                .flatMap(kind -> policies(kind == Kind.MOMENTUM ? 0.3 : 3)
                         .flatMap(pair -> Stream.of(
                                 Arguments.of(kind, pair, GradientRule.REPRESENTATIVE, false),
                                 Arguments.of(kind, pair, GradientRule.RESCALED, true),

@@ -49,7 +49,7 @@ class RandomRunsTest {
     @Timeout(value = 3, unit = TimeUnit.HOURS)
     void everyConfigurationHoldsWhatIsPromised() throws Throwable {
         ht = new Ht(new Shim());
-        cases.run(6, (number, random) -> {
+        cases.run(7, (number, random) -> {
             List<String> settings = draw(random);
             about = "case " + number + ": " + String.join(" ", settings);
             try {
