@@ -67,7 +67,9 @@ class TransferTest {
             }
             Reading reading = new Reading(Explicit.norm(c.w()), Explicit.norm(c.u()), Explicit.dot(c.u(), c.w()));
             Step plain = Transfer.plain(new Base(0.1)).step(c.state(), reading, step.push(), decay);
-            close(plain.keep(), step.keep(), TIGHT);
+            // 1 - rate decay has the roundings of 1, and a policy can leave little of the matrix.
+            boolean controlled = c.transfer().carrier() instanceof Controlled;
+            close(plain.keep(), step.keep(), controlled ? TIGHT / Math.min(1, step.keep()) : TIGHT);
             close(plain.push(), step.push(), TIGHT);
         });
     }
