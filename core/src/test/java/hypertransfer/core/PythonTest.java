@@ -40,7 +40,11 @@ class PythonTest {
         RandomGenerator random = new SplittableRandom(1);
         for (GradientRule rule : GradientRule.values()) {
             for (int pair = 0; pair < 4 * DRAWS; pair++) {
-                Case c = Case.draw(random, pair % 4 < 2, pair % 2 == 0, rule);
+                Case c = Case.draw(
+                        random,
+                        pair % 4 < 2 ? Case.Kind.BASE : Case.Kind.HYPERBALL,
+                        pair % 2 == 0 ? Case.Kind.BASE : Case.Kind.HYPERBALL,
+                        rule);
                 Reading reading =
                         random.nextInt(20) == 0 ? new Reading(c.state().norm(), 0, 0) : Explicit.reading(c.w(), c.u());
                 lines.add(step(c.transfer(), c.state(), reading, random.nextInt(20) == 0 ? 0 : c.e()));

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -63,32 +64,87 @@ class TheoremTest {
             new Pair(new Base(0.5), new Base(0.5), 0.4),
             new Pair(new Base(0.1), new Base(0.8), 2.5));
 
-    private static final Controlled FLOOR = new Controlled(0, 0.3, 1, false),
-            BRAKE = new Controlled(0.2, 0, 0.5, false);
-    private static final Controlled PINNED = new Controlled(0.5, 0, 1, true), ALL = new Controlled(0.1, 0.3, 0.5, true);
-    private static final Space HALFWAY = new Explicit.Halfway(0.1, 1.5);
+    /**
+     * Any norm policy as any other: a Hyperball and each, both ways, and some of them together. A small Hyperball is one that
+     * the gradient points out of: with one of radius 1.5 no step goes outward, and the brake does nothing.
+     *
+     * @param floor one that acts: a direction of length 2 needs a floor above 2 / |w|
+     */
+    private static Stream<Pair> policies(double floor) {
+        Space floored = new Controlled(0, floor, 1, false), braked = new Controlled(0.2, 0, 0.5, false);
+        Space pinned = new Controlled(0.5, 0, 1, true), all = new Controlled(0.1, floor + 1, 0.5, true);
+        Space halfway = new Explicit.Halfway(0.1, 1.5);
+        return Stream.concat(
+                Stream.of(floored, braked, pinned, all, halfway)
+                        .flatMap(policy -> Stream.of(
+                                new Pair(policy, new Hyperball(), 1), new Pair(new Hyperball(), policy, 0.4))),
+                Stream.of(
+                        new Pair(pinned, new Base(0.5), 1),
+                        new Pair(new Base(0.5), braked, 1),
+                        new Pair(all, floored, 2.5),
+                        new Pair(pinned, halfway, 1)));
+    }
 
-    /** Any norm policy as any other. */
-    private static final List<Pair> POLICIES = List.of(
-            new Pair(FLOOR, new Hyperball(), 1),
-            new Pair(BRAKE, new Hyperball(), 1),
-            new Pair(PINNED, new Base(0.5), 1),
-            new Pair(ALL, new Hyperball(), 1),
-            new Pair(new Hyperball(), ALL, 1),
-            new Pair(new Base(0.5), BRAKE, 1),
-            new Pair(ALL, FLOOR, 2.5),
-            new Pair(HALFWAY, new Hyperball(), 1),
-            new Pair(PINNED, HALFWAY, 1));
-
-    @ParameterizedTest(name = "{0} {1}")
+    @ParameterizedTest(name = "{0} {1} {2}, invariant {3}")
     @MethodSource("policies")
-    void anyNormPolicyFollowsAnyOther(Kind kind, Pair pair) {
-        carrierFollowsItsTarget(kind, pair, GradientRule.REPRESENTATIVE, false);
+    void anyNormPolicyFollowsAnyOther(Kind kind, Pair pair, GradientRule rule, boolean invariant) {
+        carrierFollowsItsTarget(kind, pair, rule, invariant);
     }
 
     static Stream<Arguments> policies() {
         return Stream.of(Kind.MOMENTUM, Kind.NORMALIZED)
-                .flatMap(kind -> POLICIES.stream().map(pair -> Arguments.of(kind, pair)));
+                .flatMap(kind -> policies(kind == Kind.MOMENTUM ? 0.3 : 3)
+                        .flatMap(pair -> Stream.of(
+                                Arguments.of(kind, pair, GradientRule.REPRESENTATIVE, false),
+                                Arguments.of(kind, pair, GradientRule.RESCALED, true),
+                                Arguments.of(kind, pair, GradientRule.AT_RADIUS, true))));
+    }
+
+    /** A policy that counts the steps in which it lengthens the direction, brakes it, and sets the norm. */
+    private record Counted(Space space, int[] steps) implements Space {
+        static Space of(Space space, int[] steps) {
+            return space instanceof Base || space instanceof Hyperball ? space : new Counted(space, steps);
+        }
+
+        @Override
+        public double decay() {
+            return space.decay();
+        }
+
+        @Override
+        public double lift(double r, double u, double cos) {
+            double lift = space.lift(r, u, cos);
+            steps[0] += lift > 1 ? 1 : 0;
+            return lift;
+        }
+
+        @Override
+        public double pull(double r, double u, double cos) {
+            double pull = space.pull(r, u, cos);
+            steps[1] += pull > decay() ? 1 : 0;
+            return pull;
+        }
+
+        @Override
+        public double after(double free, double along) {
+            double norm = space.after(free, along);
+            steps[2] += Math.abs(norm / free - 1) > 1e-6 ? 1 : 0;
+            return norm;
+        }
+
+        /** The steps of the part of the policy that has the fewest. */
+        static int fewest(Space space, int[] steps) {
+            boolean[] has = switch (space) {
+                case Controlled c -> new boolean[] {c.floor() > 0, c.brake() < 1, c.pinned()};
+                case Explicit.Halfway h -> new boolean[] {false, false, true};
+                default -> new boolean[3];
+            };
+            return IntStream.range(0, 3)
+                    .filter(part -> has[part])
+                    .map(part -> steps[part])
+                    .min()
+                    .orElse(STEPS);
+        }
     }
 
     static Stream<Arguments> exact() {
@@ -112,6 +168,7 @@ class TheoremTest {
         assertThat(errors.norm).isLessThan(EXACT);
         assertThat(errors.loss).isLessThan(EXACT);
         assertThat(errors.travelled).as("the run goes somewhere").isGreaterThan(0.3);
+        assertThat(errors.acted).as("steps in which the policies act").isGreaterThan(STEPS / 4);
     }
 
     /**
@@ -150,8 +207,11 @@ class TheoremTest {
         }
     }
 
-    /** The largest errors met: of the direction of w, of s against |w| (relative), of the loss; and how far it went. */
-    record Errors(double direction, double norm, double loss, double travelled) {}
+    /**
+     * The largest errors met: of the direction of w, of s against |w| (relative), of the loss; how far it went, and in how
+     * many steps the policies acted.
+     */
+    record Errors(double direction, double norm, double loss, double travelled, int acted) {}
 
     /** A run of the target with its own vectors: what every carrier that follows it is held against. */
     private record Target(Kind kind, Space space, double size, boolean invariant) {
@@ -179,7 +239,8 @@ class TheoremTest {
     /** Runs the carrier with only the algebra. */
     private static Errors follow(Kind kind, Pair pair, GradientRule rule, boolean invariant) {
         Landscape landscape = Landscape.draw(invariant, 11);
-        Transfer transfer = new Transfer(pair.target, pair.carrier, rule);
+        int[] target = new int[3], carrier = new int[3]; // steps in which their policies act
+        Transfer transfer = new Transfer(Counted.of(pair.target, target), Counted.of(pair.carrier, carrier), rule);
         List<double[]> path = new Target(kind, pair.target, pair.size, invariant).path();
         State state = State.start("w", Explicit.norm(START)).withTargetNorm(pair.size * Explicit.norm(START));
         Direction direction = kind.direction.get();
@@ -187,20 +248,21 @@ class TheoremTest {
         double[] w = START;
         double off = 0, norm = 0, loss = 0;
         for (int t = 0; t < STEPS; t++) {
-            double[] at = Explicit.scaled(transfer.evaluationScale(state), w);
-            double[] g = Explicit.scaled(transfer.gradientScale(state), landscape.gradient(at, t));
+            double[] seen = Explicit.scaled(transfer.evaluationScale(state), w);
+            double[] g = Explicit.scaled(transfer.gradientScale(state), landscape.gradient(seen, t));
             double[] u = direction.of(g);
             Step step = transfer.step(state, Explicit.reading(w, u), schedule.rate(t));
             w = Explicit.moved(step, w, u);
             state = step.next();
-            double[] target = path.get(t);
-            off = Math.max(off, Explicit.apart(w, target));
-            norm = Math.max(norm, Math.abs(state.targetNorm() / Explicit.norm(target) - 1));
+            double[] at = path.get(t);
+            off = Math.max(off, Explicit.apart(w, at));
+            norm = Math.max(norm, Math.abs(state.targetNorm() / Explicit.norm(at) - 1));
             if (t % LOSS_EVERY == 0) {
                 double[] same = invariant ? w : Explicit.scaled(state.targetNorm() / Explicit.norm(w), w);
-                loss = Math.max(loss, Math.abs(landscape.value(same, t) - landscape.value(target, t)));
+                loss = Math.max(loss, Math.abs(landscape.value(same, t) - landscape.value(at, t)));
             }
         }
-        return new Errors(off, norm, loss, Explicit.apart(w, START));
+        int acted = Math.min(Counted.fewest(pair.target, target), Counted.fewest(pair.carrier, carrier));
+        return new Errors(off, norm, loss, Explicit.apart(w, START), acted);
     }
 }

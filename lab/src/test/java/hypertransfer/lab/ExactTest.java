@@ -3,8 +3,11 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.log.Gap;
+import hypertransfer.train.log.Line;
+import hypertransfer.train.log.Run;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -67,21 +70,38 @@ class ExactTest {
     /** Any norm policy as any other: as target, and as carrier of a Hyperball. */
     @ParameterizedTest
     @CsvSource({
-        "M1, base, floor:2+brake:0.5+pinned, hypertransfer,",
-        "M2, base, floor:2, hypertransfer-plus,",
-        "M2, base, brake:0, hypertransfer-plus,",
-        "M2, base, pinned, hypertransfer-plus,",
-        "M2, hyperball, none, inverse-hypertransfer-plus, floor:2+brake:0.5+pinned"
+        "M1, whole, base, floor:2+brake:0.5+pinned, hypertransfer,",
+        "M2, whole, base, floor:2, hypertransfer-plus,",
+        "M2, whole, base, brake:0, hypertransfer-plus,",
+        "M2, whole, base, pinned, hypertransfer-plus,",
+        "M2, whole, hyperball, none, inverse-hypertransfer-plus, floor:2+brake:0.5+pinned",
+        "M2, heads, base, floor:2+brake:0.5+pinned, hypertransfer-plus,",
+        "M2, heads, hyperball, none, inverse-hypertransfer-plus, floor:2+brake:0.5+pinned"
     })
-    void ofNormPolicies(String network, String mode, String policy, String transfer, String carrier) throws Exception {
-        Path run = train(network, "cpu", mode, "matrices.policy=" + policy);
+    void ofNormPolicies(String network, String view, String mode, String policy, String transfer, String carrier)
+            throws Exception {
+        Path run = train(network, "cpu", mode, "matrices.view=" + view, "matrices.policy=" + policy);
         List<String> more = carrier == null ? List.of() : List.of("--set", "matrices.policy=" + carrier);
         assertThat(gap(run, transfer, more)).isZero();
-        Path plain = dir.resolve("plain");
-        ht.fine("train", dir.resolve("tiny.yaml"), "--out", plain, Ht.set("network=" + network, "engine=cpu"));
-        assertThat(Gap.of(run, plain).training().largest())
-                .as("it is another optimizer")
-                .isPositive();
+        Path other = dir.resolve("other");
+        if (carrier == null) {
+            String[] plain = {"network=" + network, "engine=cpu", "matrices.view=" + view};
+            ht.fine("train", dir.resolve("tiny.yaml"), "--out", other, Ht.set(plain));
+            assertThat(Gap.of(run, other).training().largest())
+                    .as("it is another optimizer")
+                    .isPositive();
+        } else { // whose losses are the same without a policy
+            ht.fine("transfer", run, "--mode", transfer, "--out", other);
+            assertThat(norms(dir.resolve("twin"))).isNotEqualTo(norms(other));
+        }
+    }
+
+    private static List<Double> norms(Path run) {
+        return new Run(run)
+                .matrices()
+                .lines(Line.Matrices.class)
+                .flatMap(line -> Arrays.stream(line.norm()).boxed())
+                .toList();
     }
 
     @Test

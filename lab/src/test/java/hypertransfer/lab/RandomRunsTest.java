@@ -49,7 +49,7 @@ class RandomRunsTest {
     @Timeout(value = 3, unit = TimeUnit.HOURS)
     void everyConfigurationHoldsWhatIsPromised() throws Throwable {
         ht = new Ht(new Shim());
-        cases.run(6, (number, random) -> {
+        cases.run(7, (number, random) -> {
             List<String> settings = draw(random);
             about = "case " + number + ": " + String.join(" ", settings);
             try {
@@ -82,6 +82,9 @@ class RandomRunsTest {
         if (exit != 0) {
             return;
         }
+        if (c.hidden().values().stream().anyMatch(m -> !m.policy().text().equals("none"))) {
+            cases.count("norm policies");
+        }
         boolean exact = exact(c) && !ht.out().contains(" is not exact on ");
         Map<String, Object> undisturbed = result(run);
         Path again = dir.resolve("again");
@@ -100,7 +103,7 @@ class RandomRunsTest {
 
     /** Followed in another space by the mode that fits. */
     private void transferred(Configuration c, boolean exact, Path run, SplittableRandom random) {
-        boolean base = c.matrices().transfer().target() instanceof Space.Base;
+        boolean base = !(c.matrices().transfer().target() instanceof Space.Hyperball);
         boolean normed = c.architecture().invariant()
                 && c.hidden().values().stream()
                         .allMatch(m -> Stream.of(Outline.Kind.values()).allMatch(m.view()::keepsInvariance));
@@ -196,7 +199,8 @@ class RandomRunsTest {
         add(settings, "model.batch", any(random, 1, 2, 3));
         add(settings, "matrices.rate", any(random, 0.003, 0.01, 0.02, 0.05));
         add(settings, "adamw.rate", any(random, 0.003, 0.02));
-        add(settings, "matrices.mode", any(random, "base", "base", "hyperball", mode(random)));
+        String mode = any(random, "base", "base", "hyperball", mode(random));
+        add(settings, "matrices.mode", mode);
         add(settings, "matrices.direction", any(random, "muon", direction(random)));
         Map<String, Object[]> more = new TreeMap<>();
         more.put("model.accumulation", new Object[] {1, 2, 3});
@@ -236,7 +240,7 @@ class RandomRunsTest {
         more.put("matrices.proxy_rate", new Object[] {50});
         more.put("matrices.groups", new Object[] {
             "{\"fc\":{\"rate\":0.03}}",
-            "{\"q|k\":{\"mode\":\"hyperball\"}}",
+            "{\"q|k\":{\"mode\":\"hyperball\",\"policy\":\"none\"}}",
             "{\"blocks.0.*\":{\"direction\":\"adam\"}}",
             "{\"v\":{\"view\":\"heads\",\"decay\":0.2},\"*.proj.weight\":{\"init\":\"zero\",\"zero_radius\":1}}"
         });
@@ -249,11 +253,26 @@ class RandomRunsTest {
                 add(settings, key, values[random.nextInt(values.length)]);
             }
         });
+        if (!mode.equals("hyperball") && random.nextInt(3) > 0) { // the norm of a Hyperball stays
+            add(settings, "matrices.policy", policy(random));
+        }
         return settings;
     }
 
     private static String mode(SplittableRandom random) {
         return any(random, Mode.values()).label();
+    }
+
+    /** A floor, a brake, a pinned norm, or some of them. */
+    private static String policy(SplittableRandom random) {
+        return String.join(
+                "+",
+                any(
+                        random,
+                        List.of("floor:" + any(random, 0.1, 0.5, 3.0)),
+                        List.of("brake:" + any(random, 0, 0.5)),
+                        List.of("pinned"),
+                        List.of("floor:1", "brake:0.3", "pinned")));
     }
 
     private static String direction(SplittableRandom random) {

@@ -3,6 +3,8 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.file.Atomic;
+import hypertransfer.train.file.Folder;
+import hypertransfer.train.log.Run;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,6 +70,26 @@ class SweepTest {
                 .contains("best ", "point 2 of 4: matrices.rate=0.0001 adamw.rate=9.9; trained before")
                 .doesNotContain("step 00001");
         assertThat(to.resolve("report.html")).isNotEmptyFile();
+    }
+
+    /** The checkpoints of a sweep take most of its space, and are deleted to keep its results. */
+    @Test
+    void finishedPointsNeedNoCheckpoints() throws Exception {
+        String best = ht.fine(sweep)
+                .lines()
+                .filter(line -> line.startsWith("best "))
+                .findFirst()
+                .orElseThrow();
+        String expected = results().toString();
+        for (String point : List.of("matrices.rate=0.01", "matrices.rate=0.02")) {
+            assertThat(to.resolve(point).resolve(Run.CHECKPOINTS)).isNotEmptyDirectory();
+            Folder.delete(to.resolve(point).resolve(Run.CHECKPOINTS));
+        }
+        assertThat(ht.fine(sweep))
+                .contains(best, "point 1 of 2: matrices.rate=0.01; trained before", "0.02; trained before")
+                .doesNotContain("step 00001");
+        assertThat(results()).hasToString(expected);
+        assertThat(to.resolve("matrices.rate=0.01").resolve(Run.CHECKPOINTS)).doesNotExist();
     }
 
     /** Several workers on one directory: what one holds is left to it, and taken over when it is killed. */
