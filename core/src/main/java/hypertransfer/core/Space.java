@@ -81,8 +81,8 @@ public interface Space {
     }
 
     /**
-     * A Base space with the norm control of records in "steps to a loss" (modded-nanogpt, track 3, results 9, 29 and 46): first the
-     * brake, then the floor, then the pin. {@code Controlled(l, 0, 1, false)} is {@code Base(l)}.
+     * A Base space with the norm control of records in "steps to a loss" (modded-nanogpt, track 3, results 9 and 29, which have no
+     * decay): first the brake, then the floor, then the pin. {@code Controlled(l, 0, 1, false)} is {@code Base(l)}.
      *
      * @param decay the decoupled weight decay, as in {@link Base}
      * @param floor the least |u|/|w|: a smaller direction is made longer; 0 for none
