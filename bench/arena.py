@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The tables of docs/ARENA.md, from the lines that `ht reproduce EXPERIMENT --json` prints for the runs in docs/runs:
 
-    for study in arena record; do
-      tar xJf docs/runs/$study-853k.tar.xz -C out
-      ./ht reproduce out/$study-853k/experiment.yaml --out out/$study-853k --json
+    for study in arena-853k record-131k learned-131k; do
+      tar xJf docs/runs/$study.tar.xz -C out
+      ./ht reproduce out/$study/experiment.yaml --out out/$study --json
     done | python3 bench/arena.py [--write] [FILE]
 
 Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any; with --write writes them.
@@ -15,11 +15,13 @@ import sys
 from results import ROOT, fill, table
 
 NAMES = {"normuon": "NorMuon", "adamuon": "AdaMuon", "soap": "SOAP", "soap-muon": "SOAP-Muon", "sgd": "SGD", "muonh": "MuonH",
-         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
+         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three", "recursion": "Muon's own, the recursion",
+         "fixed": "stays", "line": "a straight line to {proxy_growth} times the radius", "trained": "trained, p = {proxy_rate}"}
 
 
 def name(row):
-    return NAMES.get(row["row"], row["row"].capitalize())
+    tuned = {key.removeprefix("matrices."): value for key, value in row["tuned"].items()}
+    return NAMES.get(row["row"], row["row"].capitalize()).format(**tuned)
 
 
 def minus(row):
@@ -31,7 +33,7 @@ def minus(row):
 
 
 def rate(row):
-    edge = ", the end of its grid" if row["edges"] else ""
+    edge = ", an end of its grid" if row["edges"] else ""
     return f"{float(row['tuned']['matrices.rate']):g}{edge}"
 
 
@@ -66,12 +68,18 @@ def policies(parts):
     ]
 
 
+def norms(parts):
+    return ("the proxy norm", "rate", "angle", "validation", "minus the recursion"), [
+        (name(row), rate(row), f"{row['angle']:.2f}", f"{row['validation']:.3f}", minus(row)) for row in rows(parts, "own").values()
+    ]
+
+
 def main(*arguments):
     files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
     made = {}
     for line in filter(None, map(str.strip, sys.stdin)):
         parts = {part["name"]: part for part in json.loads(line)["parts"]}
-        study = directions if "equal" in parts else policies
+        study = directions if "equal" in parts else policies if "by-muon" in parts else norms
         made[study.__name__] = table(*study(parts))
     return fill(files, made, "--write" in arguments)
 

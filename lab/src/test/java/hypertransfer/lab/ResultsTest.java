@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** The tables of docs/RESULTS.md and one of notes/LOG.md are computed again, from the runs in docs/runs. */
+/** The tables of docs/RESULTS.md and docs/ARENA.md, and one of notes/LOG.md, are computed again, from the runs in docs/runs. */
 class ResultsTest {
     private static final Path ROOT = Path.of("..");
 
@@ -56,6 +56,24 @@ class ResultsTest {
                 .contains("was fitted: " + predicted("gpt2-124m-5723/exp1-muon") + " on M1, "
                         + predicted("gpt2-124m-5723/exp2-zero-muon") + " on M2, "
                         + predicted("gpt2-124m-5723/exp2-tenth-muon"));
+    }
+
+    /** The tables of ARENA, by the commands that bench/arena.py names. */
+    @Test
+    void arena() throws Exception {
+        StringBuilder lines = new StringBuilder();
+        for (String study : List.of("arena-853k", "record-131k", "learned-131k")) {
+            unpack(study);
+            Path folder = dir.resolve(study);
+            JsonNode line = new Ht().json("reproduce", folder.resolve("experiment.yaml"), "--out", folder);
+            lines.append(line).append('\n');
+        }
+        Path read = Files.writeString(dir.resolve("lines"), lines);
+        String arena = Files.readString(ROOT.resolve("docs/ARENA.md"));
+        Path other = Files.writeString(dir.resolve("other.md"), arena.replaceFirst("[|] SOAP-Muon [|] 0", "| SOAP-Muon | 1"));
+        assertThat(said(1, "sh", "-c", "python3 bench/arena.py docs/ARENA.md " + other + " <" + read))
+                .startsWith(other + ": directions is\n")
+                .containsOnlyOnce(" is\n");
     }
 
     private String predicted(String run) {
