@@ -47,8 +47,10 @@ def main(archive, runs, every, curves, experiment):
     common = os.path.commonpath([run.parent for run in runs])
     with tarfile.open(archive, "w:xz", preset=9) as out:
 
-        def add(name, file):
+        def add(name, file, place=""):
             text = file.read_text()
+            if file.name == "config.yaml":  # a schedule's path holds on one machine only
+                text = re.sub(r'^(  recorded: "?)/.*/', rf"\1{place}", text, flags=re.M)
             data = (thinned(text, every, curves) if file.name == "matrices.jsonl" else text).encode()
             entry = tarfile.TarInfo(f"{folder}/{name}")
             entry.size, entry.mtime = len(data), int(file.stat().st_mtime)
@@ -57,8 +59,9 @@ def main(archive, runs, every, curves, experiment):
         if experiment:
             add("experiment.yaml", experiment)
         for run in runs:
-            for file in [run / name for name in FILES if (run / name).exists()] + recorded(run):
-                add(f"{run.relative_to(common)}/{file.name}", file)
+            schedule = recorded(run)
+            for file in [run / name for name in FILES if (run / name).exists()] + schedule:
+                add(f"{run.relative_to(common)}/{file.name}", file, "" if schedule else "../")
 
 
 if __name__ == "__main__":

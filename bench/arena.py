@@ -12,16 +12,15 @@ import json
 import pathlib
 import sys
 
-from results import ROOT, fill, table
+from results import ROOT, Difference, fill, table
 
 NAMES = {"normuon": "NorMuon", "adamuon": "AdaMuon", "soap": "SOAP", "soap-muon": "SOAP-Muon", "sgd": "SGD", "muonh": "MuonH",
-         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three", "recursion": "Muon's own, the recursion",
-         "fixed": "stays", "line": "a straight line to {proxy_growth} times the radius", "trained": "trained, p = {proxy_rate}"}
+         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
+NORMS = {"recursion": "Muon's own: the recursion", "fixed": "stays", "line": "a straight line", "trained": "trained"}
 
 
 def name(row):
-    tuned = {key.removeprefix("matrices."): value for key, value in row["tuned"].items()}
-    return NAMES.get(row["row"], row["row"].capitalize()).format(**tuned)
+    return NAMES.get(row["row"], row["row"].capitalize())
 
 
 def minus(row):
@@ -42,7 +41,8 @@ def share(row):
         return ""
     if row.get("share_low") is None:
         return "unclear"
-    return " ".join(f"{100 * row['share_mean']:.0f} % ({100 * row['share_low']:.0f} to {100 * row['share_high']:.0f})".split())
+    mean, low, high = (round(100 * row[f"share_{key}"]) for key in ("mean", "low", "high"))
+    return f"{mean} % ({low} to {high})"
 
 
 def rows(parts, part):
@@ -68,9 +68,16 @@ def policies(parts):
     ]
 
 
-def norms(parts):
-    return ("the proxy norm", "rate", "angle", "validation", "minus the recursion"), [
-        (name(row), rate(row), f"{row['angle']:.2f}", f"{row['validation']:.3f}", minus(row)) for row in rows(parts, "own").values()
+def norms(seeds):
+    losses = [{run["run"]: run["validation"] for run in seed["runs"]} for seed in seeds]
+
+    def minus(run, other):
+        each = [[loss[name] for loss in losses] for name in (run, other)]
+        return "" if run == other else str(Difference(float, *each))
+
+    return ("the proxy norm", "validation", "minus the recursion", "minus a norm that stays"), [
+        (text, f"{sum(loss[run] for loss in losses) / len(losses):.4f}", minus(run, "recursion"), minus(run, "fixed"))
+        for run, text in NORMS.items()
     ]
 
 
@@ -78,7 +85,8 @@ def main(*arguments):
     files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
     made = {}
     for line in filter(None, map(str.strip, sys.stdin)):
-        parts = {part["name"]: part for part in json.loads(line)["parts"]}
+        answer = json.loads(line)
+        parts = {part["name"]: part for part in answer["parts"]} if "parts" in answer else answer
         study = directions if "equal" in parts else policies if "by-muon" in parts else norms
         made[study.__name__] = table(*study(parts))
     return fill(files, made, "--write" in arguments)
