@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The tables of docs/ARENA.md, from the lines that `ht reproduce EXPERIMENT --json` prints for the runs in docs/runs:
 
+    mkdir -p out
     for study in arena-853k record-131k learned-131k; do
       tar xJf docs/runs/$study.tar.xz -C out
       ./ht reproduce out/$study/experiment.yaml --out out/$study --json
     done | python3 bench/arena.py [--write] [FILE]
 
-Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any; with --write writes them.
+All three lines are needed. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any; with --write writes them.
 """
 import json
 import pathlib
@@ -27,8 +28,8 @@ def minus(row):
     """The difference and its interval; bold where it is more than noise by Holm."""
     if "mean" not in row:
         return ""
-    mean = f"{row['mean']:+.3f}"
-    return f"{f'**{mean}**' if row['holm'] < 0.05 else mean} ({row['low']:+.3f} to {row['high']:+.3f})"
+    mean, low, high = (f"{round(row[key], 3) + 0:+.3f}" for key in ("mean", "low", "high"))
+    return f"{f'**{mean}**' if row['holm'] < 0.05 else mean} ({low} to {high})"
 
 
 def rate(row):
@@ -61,9 +62,10 @@ def directions(parts):
 
 def policies(parts):
     own, muon, ball = rows(parts, "own"), rows(parts, "by-muon"), rows(parts, "by-muonh")
-    head = ("", "rate", "angle", "minus Muon", "plain Muon at its rates, minus Muon", "share, Muon", "plain MuonH at its rates, minus MuonH")
+    head = ("", "rate", "angle", "minus Muon", "plain Muon at its rates, minus Muon", "share, Muon", "plain MuonH at its rates, minus MuonH", "share, MuonH")
     return head, [
-        (name(row), rate(row), f"{row['angle']:.2f}", minus(row), minus(muon.get(key, {})), share(muon.get(key, {})), minus(ball.get(key, {})))
+        (name(row), rate(row), f"{row['angle']:.2f}", minus(row), minus(muon.get(key, {})), share(muon.get(key, {})), minus(ball.get(key, {})),
+         share(ball.get(key, {})))
         for key, row in own.items()
     ]
 

@@ -35,8 +35,11 @@ worker() {
     fi
     name=${line[0]} start=$SECONDS set=()
     for setting in "$@" "${line[@]:1}"; do set+=(--set "$setting"); done
-    if [ -e "$out/decisions.txt" ] && [ ! -e "$out/$name" ]; then
-      install -D -m 644 "$out/decisions.txt" "$out/$name/decisions.txt" || exit 1
+    if [ -e "$out/decisions.txt" ] && [ ! -e "$out/$name/config.yaml" ] &&
+      ! install -D -m 644 "$out/decisions.txt" "$out/$name/decisions.txt"; then
+      rmdir "$out/$name.taken"
+      echo "$name: decisions.txt could not be put where it begins" >>"$out/done"
+      exit 1
     fi
     left=$((limit - SECONDS)) # timeout takes 0 for no limit
     timeout $((left > 0 ? left : 1)) "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \

@@ -13,22 +13,30 @@ java=$1 jars=$2 out=$3 at_once=$4 name=$5
 shift 5
 mkdir -p "$out"
 export XDG_CACHE_HOME=$out/cache
-begun=$out/begun
-touch "$begun"
+begun=$out/begun # as old as the last pack
+[ -e "$begun" ] || touch "$begun"
 set=()
 for setting in "$@"; do set+=(--set "$setting"); done
 
 for ((i = 0; i < at_once; i++)); do
   timeout "${LIMIT:-0}" "$java" -XX:+UseSerialGC --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp "$jars/*:$jars/app/*" \
     hypertransfer.lab.Main reproduce "$name" --preset "${PRESET:-paper-50m}" --out "$out/runs" ${set[@]+"${set[@]}"} >"$out/$i.log" 2>&1 &
+  processes[i]=$!
 done
-wait
+failed=0
+for ((i = 0; i < at_once; i++)); do
+  wait "${processes[i]}"
+  status=$?
+  [ $status = 0 ] || [ $status = 124 ] || { failed=$status && echo "$out/$i.log: $(tail -n 1 "$out/$i.log")" >&2; }
+done
+now=$(mktemp)
 
 mapfile -t finished < <(cd "$out" && find runs -name state.json -newer "$begun" -exec grep -lE '"(state":"finished|kind":"diverged)"' {} + | xargs -r dirname | sort)
 if [ ${#finished[@]} -gt 0 ]; then
   packed=$out/packed-$(date +%m%d-%H%M%S).tar.xz
   tar -cJf "$packed" -C "$out" --exclude=checkpoints --exclude='events.*' --exclude=lock "${finished[@]}" \
-    $(cd "$out" && find cache -path '*/hypertransfer/cuda' 2>/dev/null)
+    $(cd "$out" && find cache -path '*/hypertransfer/cuda' 2>/dev/null) && mv "$now" "$begun" || failed=1
   echo "packed ${#finished[@]} runs, $(du -h "$packed" | cut -f1): $packed"
 fi
 grep -v "^step " "$out/0.log" | tail -n 60
+exit $failed

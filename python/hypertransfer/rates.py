@@ -247,9 +247,9 @@ def _accuracy(sides: List[Tuple[str, int]], invariant: bool, steps: int) -> Tupl
     if not found:
         return 0.0, []
     error, best, _ = max(found)
-    far = "; no run like this one was measured, so expect more" if any(far for _, _, far in found) else ""
+    more = "; no run like this one was measured, so expect more" if any(far for _, _, far in found) else ""
     return error, [f"the prediction's own error, measured (rms): effective rate {error:.0%}, norm at the end {best[5]:.0%}"
-                   f" ({'AdamW' if best[0] == 'adam' else 'Muon'}, width {best[1]}, {best[3]} steps){far}"]
+                   f" ({'AdamW' if best[0] == 'adam' else 'Muon'}, width {best[1]}, {best[3]} steps){more}"]
 
 
 def _described(name: str, lr: float, decay: float, final_ratio: float, shape: str, steps: int, width: int) -> str:

@@ -70,7 +70,8 @@ class ResultsTest {
         }
         Path read = Files.writeString(dir.resolve("lines"), lines);
         String arena = Files.readString(ROOT.resolve("docs/ARENA.md"));
-        Path other = Files.writeString(dir.resolve("other.md"), arena.replaceFirst("[|] SOAP-Muon [|] 0", "| SOAP-Muon | 1"));
+        Path other = Files.writeString(
+                dir.resolve("other.md"), arena.replaceFirst("[|] SOAP-Muon [|] 0", "| SOAP-Muon | 1"));
         assertThat(said(1, "sh", "-c", "python3 bench/arena.py docs/ARENA.md " + other + " <" + read))
                 .startsWith(other + ": directions is\n")
                 .containsOnlyOnce(" is\n");

@@ -169,10 +169,8 @@ public final class PredictCommand implements Runnable {
     }
 
     /** Of the configurations that have something to estimate, the error that was measured on the run most like each; the largest. */
-    static Optional<Fitted.Error> error(Configuration... estimated) {
-        return estimated(estimated)
-                .map(PredictCommand::nearest)
-                .max(Comparator.comparingDouble(Fitted.Error::effective));
+    static Optional<Fitted.Error> error(Configuration... all) {
+        return estimated(all).map(PredictCommand::nearest).max(Comparator.comparingDouble(Fitted.Error::effective));
     }
 
     private static Stream<Configuration> estimated(Configuration... all) {
