@@ -28,6 +28,9 @@ class DocumentsTest {
             Map.entry("ht watch out", "serves until it is stopped; ServerTest runs it"),
             Map.entry("mpirun -n 4 ./ht train runs/muon.yaml --set model.accumulation=4", "RanksTest runs ranks"),
             Map.entry("mpirun -n 2 ./ht train out/muon", "RanksTest resumes on another number of ranks"),
+            Map.entry(
+                    "ht reproduce out/arena-853k/experiment.yaml --out out/arena-853k",
+                    "ResultsTest unpacks and runs it"),
             Map.entry("ht selftest --engine cuda", "a card"),
             Map.entry("ht conformance DIR --engine cuda", "a card"),
             Map.entry("ht bench --preset gpt2-124m --engine cuda --operations", "a card"),
