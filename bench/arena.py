@@ -7,13 +7,14 @@
       ./ht reproduce out/$study/experiment.yaml --out out/$study --json
     done | python3 bench/arena.py [--write] [FILE]
 
-All three lines are needed. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any; with --write writes them.
+All three lines are needed. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any;
+with --write writes them.
 """
 import json
 import pathlib
 import sys
 
-from results import ROOT, Difference, fill, table
+from results import ROOT, Difference, fill, mean, table
 
 NAMES = {"normuon": "NorMuon", "adamuon": "AdaMuon", "soap": "SOAP", "soap-muon": "SOAP-Muon", "sgd": "SGD", "muonh": "MuonH",
          "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
@@ -73,12 +74,14 @@ def policies(parts):
 def norms(seeds):
     losses = [{run["run"]: run["validation"] for run in seed["runs"]} for seed in seeds]
 
-    def minus(run, other):
-        each = [[loss[name] for loss in losses] for name in (run, other)]
-        return "" if run == other else str(Difference(float, *each))
+    def of(run):
+        return [loss[run] for loss in losses]
+
+    def apart(run, other):
+        return "" if run == other else str(Difference(float, of(run), of(other)))
 
     return ("the proxy norm", "validation", "minus the recursion", "minus a norm that stays"), [
-        (text, f"{sum(loss[run] for loss in losses) / len(losses):.4f}", minus(run, "recursion"), minus(run, "fixed"))
+        (text, f"{mean(of(run)):.4f}", apart(run, "recursion"), apart(run, "fixed"))
         for run, text in NORMS.items()
     ]
 

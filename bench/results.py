@@ -73,6 +73,10 @@ def starred(text, ours, theirs):
     return text + " \\*" if any(other_algorithms(a, b)[0] for a, b in zip(ours, theirs)) else text
 
 
+def mean(values):
+    return sum(values) / len(values)
+
+
 def last(run, kind):
     found = losses(run, kind)
     return found[max(found)]
@@ -84,8 +88,7 @@ def end(run):
 
 def training(run):
     """The mean training loss of the last twentieth of the steps."""
-    last = [loss for step, loss in losses(run, "loss").items() if step >= steps(run) * 0.95]
-    return sum(last) / len(last)
+    return mean([loss for step, loss in losses(run, "loss").items() if step >= steps(run) * 0.95])
 
 
 def runs(names):
@@ -119,7 +122,7 @@ class Difference:
 
     def __init__(self, value, ours, theirs):
         each = [value(a) - value(b) for a, b in zip(ours, theirs, strict=True)]
-        self.n, self.mean = len(each), sum(each) / len(each)
+        self.n, self.mean = len(each), mean(each)
         if self.n > 1:
             deviation = math.sqrt(sum((x - self.mean) ** 2 for x in each) / (self.n - 1))
             self.half = STUDENT[self.n] * deviation / math.sqrt(self.n)
@@ -248,17 +251,13 @@ def kinds(run, value):
     found = {}
     for k, name in enumerate(names):
         found.setdefault(name.split(".")[-2], []).append(value([line["norm"][k] for line in lines]))
-    return {kind: sum(them) / len(them) for kind, them in found.items()}
+    return {kind: mean(them) for kind, them in found.items()}
 
 
 def final_to_peak(run):
     """Of the effective rate of each matrix."""
     lines, names = logged(run)
     return [lines[-1]["effective"][k] / max(line["effective"][k] for line in lines) for k in range(len(names))]
-
-
-def mean(values):
-    return sum(values) / len(values)
 
 
 def grown(run):
@@ -354,7 +353,7 @@ def lengths(claim, ours, theirs):
             effective, size = (longer[i - 1][key][m] * (1 - part) + longer[i][key][m] * part for key in ("effective", "norm"))
             rate.append(math.log(line["effective"][m] / k / effective))
             norm.append(math.log(line["norm"][m] / shorter[0]["norm"][m] / (size / longer[0]["norm"][m])))
-    return claim, f"{end(a):.4f}", f"{k:.2f}", *(f"{100 * math.sqrt(sum(x * x for x in all) / len(all)):.0f} %" for all in (rate, norm))
+    return claim, f"{end(a):.4f}", f"{k:.2f}", *(f"{100 * math.sqrt(mean([x * x for x in all])):.0f} %" for all in (rate, norm))
 
 
 # The paper's gap, the target and the follower of each pair. Both have the same algorithms and places of evaluation.

@@ -29,13 +29,13 @@ for ((i = 0; i < at_once; i++)); do
   status=$?
   [ $status = 0 ] || [ $status = 124 ] || { failed=$status && echo "$out/$i.log: $(tail -n 1 "$out/$i.log")" >&2; }
 done
-now=$(mktemp)
+touch "$out/now"
 
 mapfile -t finished < <(cd "$out" && find runs -name state.json -newer "$begun" -exec grep -lE '"(state":"finished|kind":"diverged)"' {} + | xargs -r dirname | sort)
 if [ ${#finished[@]} -gt 0 ]; then
   packed=$out/packed-$(date +%m%d-%H%M%S).tar.xz
   tar -cJf "$packed" -C "$out" --exclude=checkpoints --exclude='events.*' --exclude=lock "${finished[@]}" \
-    $(cd "$out" && find cache -path '*/hypertransfer/cuda' 2>/dev/null) && mv "$now" "$begun" || failed=1
+    $(cd "$out" && find cache -path '*/hypertransfer/cuda' 2>/dev/null) && mv "$out/now" "$begun" || failed=1
   echo "packed ${#finished[@]} runs, $(du -h "$packed" | cut -f1): $packed"
 fi
 grep -v "^step " "$out/0.log" | tail -n 60
