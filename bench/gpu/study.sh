@@ -12,6 +12,7 @@ set -uo pipefail
 java=$1 jars=$2 out=$3 at_once=$4 name=$5
 shift 5
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
 export XDG_CACHE_HOME=$out/cache
 begun=$out/begun # as old as the last pack
 [ -e "$begun" ] || touch "$begun"
