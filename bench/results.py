@@ -366,6 +366,7 @@ PAIRS = {
     "50M, M2 to zero: Inverse HyperTransfer+ of MuonH": ("3e-4", "muonh-0.0125-zero-seed1", "inverse-plus-0.0125-zero-seed1"),
     "50M, M2 to a tenth: HyperTransfer+ of Muon": ("3.238, 3.238", "muon-0.003-tenth", "plus-0.003-tenth"),
     "50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH": ("3.45e-4", "muonh-0.0125-tenth-adamw-0.003", "inverse-plus-0.0125-tenth"),
+    "50M, M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH": ("3e-5", "muonh-0.0125-matched-again", "inverse-plus-0.0125-matched"),
     "124M, M1 to zero: HyperTransfer of Muon": ("order of 1e-4 or less", "exp1-muon", "exp1-hypertransfer"),
     "124M, M1 to zero: Inverse HyperTransfer of MuonH": ("order of 1e-4 or less", "exp1-muonh", "exp1-inverse-hypertransfer"),
     "124M, M2 to zero: HyperTransfer+ of Muon": ("below 5e-6", "exp2-zero-muon", "exp2-zero-hypertransfer-plus"),
@@ -424,12 +425,10 @@ def claims():
     zero, tenth = ("muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3")
     once = "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"
     ratio = "muonh-0.0125-matched-adamw-0.003*3"
-    muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2", "124M")
+    muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2 to", "124M")
     yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", muons, 3.45e-4)
     yield reproduced("The same for AdamW and AdamH (50M), and at 500M (300 steps)", "figures", pairs("Adam", "500M"), 3.45e-4)
-    (a,), (b,) = runs("inverse-plus-0.0125-matched"), runs("muonh-0.0125-matched-adamw-0.003")
-    gap = abs(end(a) - end(b))
-    yield "The same for MuonH at Muon's ratio, as Muon", "to 3e-5", starred(f"{gap:.0e}", [a], [b]), "yes" if gap <= 3e-5 else "open"
+    yield reproduced("The same for MuonH at Muon's ratio, as Muon (50M)", "to 3e-5", pairs("50M, M2 at Muon's ratio"), 3e-5)
 
     yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1))
     leading = [stretches(*pair) for pair in zip(*map(runs, m1))]
@@ -447,7 +446,7 @@ def claims():
     yield shaped(claim, "0.047", told, [share < 0.1 for found in sizes for run in found for share in run])
     yield compared("MuonH that falls to Muon's ratio ends below MuonH to a tenth", "0.017", ("", tenth[1], ratio))
     yield compared("It also ends below Muon to a tenth", "0.017", ("", tenth[0], ratio), training=True)
-    sides = "", "muon-0.003-tenth", "replay-0.0125-matched"
+    sides = "", tenth[0], "replay-0.0125-matched*3"
     yield compared("The nominal rates of its inverse are better ones for Muon", "0.017", sides, training=True)
 
     counted = [grown(run) for run in muon]
@@ -490,6 +489,7 @@ def tables():
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
         difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero", "m1-muonh-0.0125-zero-adamw-0.015"),
+        difference("the same, AdamW 0.015 beside both", "+0.003", "m1-muon-0.01-zero-adamw-0.015", "m1-muonh-0.0125-zero-adamw-0.015"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
     ]
     yield "exp2", sides, [
@@ -511,9 +511,11 @@ def tables():
                    "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("Muon minus MuonH at Muon's ratio, three seeds", "+0.017", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
         difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
+        difference("the same at peak 0.0083", "+0.017", "muon-0.003-tenth", "muonh-0.0083-matched-adamw-0.003"),
     ]
     yield "adam", sides, [
         difference("AdamW 0.016 minus AdamH 0.01, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
+        difference("the same, AdamW 0.016 beside both", "a figure", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero-adamw-0.016"),
         difference("AdamW 0.008 minus AdamH 0.01", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero"),
     ]
     yield "growth", ("highest norm over the first, and the last over the first", "matrices that grow", "q", "k", "v", "o", "fc", "proj"), [
@@ -528,16 +530,27 @@ def tables():
         beside("`fair` Muon (the paper's appendix)", "fair-0.0125-zero-seed1", *others),
         beside("tuned Muon", "muon-0.01-zero-seed1", *others),
     ]
-    others = ("muonh-0.0125-matched-adamw-0.003", "muon-0.003-tenth")
+    others = ("muonh-0.0125-matched-again", "muon-0.003-tenth")
     yield "replay-ratio", ("M2 at Muon's ratio, seed 1234", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
-        beside("MuonH", "muonh-0.0125-matched-adamw-0.003", *others),
+        beside("MuonH", "muonh-0.0125-matched-again", *others),
         beside("Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched", *others),
         beside("plain Muon at the rates of that inverse", "replay-0.0125-matched", *others),
+        beside("`fair` Muon", "fair-0.0125-matched", *others),
         beside("tuned Muon, to a tenth", "muon-0.003-tenth", *others),
+    ]
+    replay = "replay-0.0125-matched*3"
+    yield "replay-seeds", ("M2 at Muon's ratio, three seeds", "validation", "in training"), [
+        (starred(claim, runs(a), runs(b)), *map(str, both(a, b)))
+        for claim, a, b in (
+            ("the replay minus MuonH", replay, "muonh-0.0125-matched-adamw-0.003*3"),
+            ("the replay minus tuned Muon", replay, "muon-0.003-tenth*3"),
+        )
     ]
     yield "followed", ("the replay's effective rates beside MuonH's", "rms over logged steps", "over all steps", "largest of one matrix"), [
         followed("M2 to zero, seed 1", "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1"),
         followed("M2 at Muon's ratio, seed 1234", "replay-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
+        followed("the same, seed 1", "replay-0.0125-matched-seed1", "muonh-0.0125-matched-adamw-0.003-seed1"),
+        followed("the same, seed 2", "replay-0.0125-matched-seed2", "muonh-0.0125-matched-adamw-0.003-seed2"),
     ]
     yield "ablation", ("M1 to zero, minus Muon", "at the end", "largest on the way"), [
         apart("HyperTransfer", "m1-hypertransfer-0.01-zero", "m1-muon-0.01-zero"),
@@ -545,16 +558,18 @@ def tables():
         apart("with s fixed at R", "m1-hypertransfer-0.01-no-s-zero", "m1-muon-0.01-zero"),
         apart("rate only: MuonH at Muon's nominal rate, 0.01", "m1-muonh-0.01-zero", "m1-muon-0.01-zero"),
     ]
-    yield "carried", ("to zero, carried minus tuned by a grid", "validation", "in training"), [
+    yield "carried", ("carried minus tuned by a grid", "validation", "in training"), [
         (starred(claim, runs(a), runs(b)), *map(str, both(a, b)))
         for claim, a, b in (
-            ("M1: Muon 0.01 as MuonH: 0.01146", "m1-muonh-0.01146-zero-carried", "m1-muonh-0.0125-zero"),
-            ("M1: MuonH 0.0125 as Muon: 0.01109", "m1-muon-0.01109-zero-carried", "m1-muon-0.01-zero"),
-            ("M1, not carried: MuonH at Muon's number, 0.01", "m1-muonh-0.01-zero", "m1-muonh-0.0125-zero"),
-            ("M2: Muon 0.01 as MuonH: 0.01138", "muonh-0.01138-zero-carried", "muonh-0.0125-zero"),
-            ("M2: MuonH 0.0125 as Muon: 0.01109", "muon-0.01109-zero-carried", "muon-0.01-zero"),
-            ("M2, not carried: MuonH at Muon's number, 0.01", "muonh-0.01-zero", "muonh-0.0125-zero"),
-            ("M2: Muon at weight decay 0.3 instead of 0.1: 0.003804", "muon-0.003804-0.3-zero-carried", "muon-0.01-zero"),
+            ("M1 to zero: Muon 0.01 as MuonH: 0.01146", "m1-muonh-0.01146-zero-carried", "m1-muonh-0.0125-zero"),
+            ("M1 to zero: MuonH 0.0125 as Muon: 0.01109", "m1-muon-0.01109-zero-carried", "m1-muon-0.01-zero"),
+            ("M1 to zero, not carried: MuonH at Muon's number, 0.01", "m1-muonh-0.01-zero", "m1-muonh-0.0125-zero"),
+            ("M2 to zero: Muon 0.01 as MuonH: 0.01138", "muonh-0.01138-zero-carried", "muonh-0.0125-zero"),
+            ("M2 to zero: MuonH 0.0125 as Muon: 0.01109", "muon-0.01109-zero-carried", "muon-0.01-zero"),
+            ("M2 to zero, not carried: MuonH at Muon's number, 0.01", "muonh-0.01-zero", "muonh-0.0125-zero"),
+            ("M2 to a tenth: Muon 0.003 as MuonH: 0.006674, falls to 0.0827", "muonh-0.006674-tenth-carried", "muonh-0.0125-tenth-adamw-0.003"),
+            ("M2 to a tenth: MuonH 0.0125 as Muon: 0.01269, falls to 0.0738", "muon-0.01269-tenth-carried", "muon-0.003-tenth"),
+            ("M2 to zero: Muon at weight decay 0.3 instead of 0.1: 0.003804", "muon-0.003804-0.3-zero-carried", "muon-0.01-zero"),
         )
     ]
     yield "horizon", ("Muon on M2 to zero, beside 5,723 steps at 0.01", "validation", "k", "effective rates over k times, rms", "norms, rms"), [
@@ -566,8 +581,8 @@ def tables():
     yield "shorter", ("validation on M2 to zero, and the law's rate", "unchanged", "by the law, not for AdamW", "by the law", "the same at other rates"), [
         (claim, *(f"{end(run):.4f}" if run else "" for run in (*runs(unchanged), *(runs(hidden) or [None]), *runs(law))), rates("matrices", runs(others)))
         for claim, unchanged, hidden, law, others in (
-            ("1,430 steps, Muon 0.02", "muon-0.01-zero-1430", "", "muon-0.02-0.2-zero-1430-adamw", "muon-0.0133-0.2-zero-1430-adamw"),
-            ("1,430 steps, MuonH 0.025", "muonh-0.0125-zero-1430", "", "muonh-0.025-zero-1430-adamw", "muonh-{0.0167,0.0375}-zero-1430-adamw"),
+            ("1,430 steps, Muon 0.02", "muon-0.01-zero-1430", "", "muon-0.02-0.2-zero-1430-adamw", "muon-{0.0133,0.03}-0.2-zero-1430-adamw"),
+            ("1,430 steps, MuonH 0.025", "muonh-0.0125-zero-1430", "", "muonh-0.025-zero-1430-adamw", "muonh-{0.011,0.0167,0.0375}-zero-1430-adamw"),
             ("610 steps, Muon 0.0306", "muon-0.01-zero-610", "muon-0.0306-0.3063-zero-610", "muon-0.0306-0.3063-zero-610-adamw",
              "muon-{0.0091,0.0136,0.0204,0.0459}-0.3063-zero-610-adamw"),
             ("610 steps, MuonH 0.0383", "muonh-0.0125-zero-610", "muonh-0.0383-zero-610", "muonh-0.0383-zero-610-adamw",
@@ -605,19 +620,21 @@ def tables():
     ]
     yield "grids", ("one seed; AdamW's rate", "rate: validation (training)"), [
         grid("M1 to zero, Muon; AdamW the same", "matrices", "m1-muon-{0.0067,0.01,0.015}-zero m1-muon-0.01109-zero-carried"),
+        grid("M1 to zero, AdamW beside Muon 0.01", "adamw", "m1-muon-0.01-zero m1-muon-0.01-zero-adamw-0.015"),
         grid("M1 to zero, MuonH; AdamW 0.01", "matrices", "m1-muonh-{0.01,0.0125,0.015}-zero m1-muonh-0.01146-zero-carried"),
-        grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015}"),
+        grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015,0.0225}"),
         grid("M1 to zero, AdamW; AdamW the same", "matrices", "m1-adamw-{0.002,0.004,0.008,0.016,0.032}-zero"),
         grid("M1 to zero, AdamH; AdamW 0.004", "matrices", "m1-adamh-{0.005,0.01,0.02}-zero"),
-        grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008}"),
+        grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008,0.016}"),
         grid("M2 to zero, Muon; AdamW the same", "matrices", "muon-{0.0067,0.01,0.015}-zero muon-0.01109-zero-carried"),
+        grid("M2 to zero, AdamW beside Muon 0.01", "adamw", "muon-0.01-zero muon-0.01-zero-adamw-0.0064"),
         grid("M2 to zero, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015,0.0225}-zero muonh-0.01138-zero-carried"),
         grid("M2 to zero, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-zero muonh-0.0125-zero-adamw-{0.003,0.0064,0.015}"),
         grid("M2 to a tenth, Muon; AdamW the same", "matrices", "muon-{0.002,0.003,0.0044,0.0067}-tenth"),
         grid("M2 to a tenth, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015}-tenth"),
         grid("M2 to a tenth, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-tenth muonh-0.0125-tenth-adamw-{0.0015,0.003,0.0064}"),
         grid("M2 at Muon's ratio, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-matched muonh-0.0125-matched-adamw-{0.0015,0.003,0.0064}"),
-        grid("M2 at Muon's ratio, MuonH; AdamW 0.003", "matrices", "muonh-{0.01,0.0125,0.015}-matched-adamw-0.003"),
+        grid("M2 at Muon's ratio, MuonH; AdamW 0.003", "matrices", "muonh-{0.0083,0.01,0.015}-matched-adamw-0.003 muonh-0.0125-matched-again"),
         grid("M2, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0044,0.0067,0.01}"),
         grid("M2, text read once, MuonH; AdamW 0.0067", "matrices", "once-muonh-{0.0055,0.0083,0.0125,0.0188}"),
         grid("M2, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
@@ -633,6 +650,7 @@ def tables():
         seeds("M2 to a tenth, Muon 0.003", "muon-0.003-tenth*3"),
         seeds("M2 to a tenth, MuonH 0.0125, AdamW 0.003", "muonh-0.0125-tenth-adamw-0.003*3"),
         seeds("M2 at Muon's ratio, MuonH 0.0125, AdamW 0.003", "muonh-0.0125-matched-adamw-0.003*3"),
+        seeds("M2 at Muon's ratio, the replay", "replay-0.0125-matched*3"),
         seeds("M2, text read once, Muon 0.0067", "once-muon-0.0067*3"),
         seeds("M2, text read once, MuonH 0.0083, AdamW 0.0044", "once-muonh-0.0083-adamw-0.0044*3"),
     ]
@@ -645,8 +663,9 @@ def tables():
         leads("M1 to zero, AdamW 0.016", ("AdamW", "AdamH"), "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
         leads("M2 to zero", replay, "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
         leads("M2 to zero", ("`fair` Muon", "MuonH"), "fair-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
-        leads("M2 at Muon's ratio \\*", replay, "replay-0.0125-matched", "muonh-0.0125-matched-adamw-0.003", (0,)),
-        leads("M2 at Muon's ratio \\*", ("the replay", "Muon"), "replay-0.0125-matched", "muon-0.003-tenth", (0,)),
+        leads("M2 at Muon's ratio \\*", replay, "replay-0.0125-matched*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        leads("M2 at Muon's ratio \\*", ("the replay", "Muon"), "replay-0.0125-matched*3", "muon-0.003-tenth*3"),
+        leads("M2 at Muon's ratio", ("`fair` Muon", "MuonH"), "fair-0.0125-matched", "muonh-0.0125-matched-again", (0,)),
     ]
 
 
