@@ -259,7 +259,7 @@ class StandingsTest {
                         .replace("[muon, adam, wild, mad]", "[adam]")
                         .replace("{demo: {}}", "{demo: {runs: {adam-equal: [matrices.decay=0.1|0.2]}}}"));
         Path to = copied("grids");
-        ht.fine("reproduce", grids, "--seeds 1 --out", to.resolve("seed-1234"));
+        ht.fine("reproduce", grids, "--seeds 1 --out", to); // goes on in seed-1234
         for (String decay : List.of("0.1", "0.2")) {
             assertThat(to.resolve("seed-1234/adam-equal-" + decay + best("adam").substring(4)
                             + best("muon").substring(4)))

@@ -7,6 +7,7 @@ import hypertransfer.lab.compare.Standings;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Preset;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -78,11 +79,14 @@ public final class ReproduceCommand implements Callable<Integer> {
         Experiment experiment = Experiment.read(name);
         Path to = out.or(Options.Out.named(Path.of(name), "-" + preset.label()));
         int count = seeds == null ? experiment.seeds() : seeds;
-        if (count > 1 && set.settings.stream().anyMatch(setting -> setting.startsWith("seed="))) {
+        boolean seed = set.settings.stream().anyMatch(setting -> setting.startsWith("seed="));
+        if (count > 1 && seed) {
             throw new Refusal("--set seed sets one seed, but this experiment has " + count + " (" + FIRST_SEED + ", "
                     + (FIRST_SEED + 1) + ", ...); omit it, or use --seeds 1");
         }
         ConfigurationFile.check("--set", set.settings);
-        return Standings.train(name, experiment, preset, set.settings, FIRST_SEED, count, count > 1, to, json);
+        boolean apart = count > 1
+                || !seed && Files.isDirectory(to.resolve("seed-" + FIRST_SEED)); // one of several seeds, again
+        return Standings.train(name, experiment, preset, set.settings, FIRST_SEED, count, apart, to, json);
     }
 }
