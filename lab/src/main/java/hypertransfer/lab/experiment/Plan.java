@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -120,13 +121,19 @@ public record Plan(
                     "no rates are tuned for this preset, so every run takes the defaults; tune them with 'ht sweep'"
                             + " and put them into a file like those in runs/");
         }
-        if (points.values().stream().allMatch(all -> all.size() == 1)) {
-            return train(points.keySet(), stop);
-        }
-        Map<Boolean, List<String>> made = // from others, so that their folders are known when the grids are done
-                points.keySet().stream()
-                        .collect(Collectors.partitioningBy(run -> needs(run).count() > 0));
-        return train(made.get(false), stop) && train(made.get(true), stop);
+        return points.keySet().stream()
+                .collect(Collectors.groupingBy(this::grids, TreeMap::new, Collectors.toList()))
+                .values()
+                .stream()
+                .allMatch(runs -> train(runs, stop));
+    }
+
+    /** After how many grids a run can be made: its folder, which has their values, is known when they are done. */
+    private int grids(String run) {
+        return needs(run)
+                .mapToInt(other -> grids(other) + (points.get(other).size() > 1 ? 1 : 0))
+                .max()
+                .orElse(0);
     }
 
     private boolean train(Collection<String> runs, Interrupt stop) {
