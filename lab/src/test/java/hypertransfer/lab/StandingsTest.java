@@ -249,6 +249,16 @@ class StandingsTest {
                 .contains("run muon has no result, because a grid diverged at every point; lower its rates");
     }
 
+    /** Whether it is that run cannot be asked before the rates are known. */
+    @Test
+    void aRunElsewhereWithTheRatesOfOneHere() throws IOException {
+        String other = "other: {like: %s, recorded_of: muon, settings: [matrices.mode=fair]}"
+                .formatted(out.resolve("seed-1234").resolve(best("muon")));
+        Path mixed = Files.writeString(dir.resolve("mixed.yaml"), Ht.EXPERIMENT.replaceFirst("twin: .*", other));
+        assertThat(ht.fine("reproduce", mixed, "--set steps=8 --out", dir.resolve("mixed")))
+                .containsPattern("(?m)^other +\\d");
+    }
+
     /** The best of another grid would have been another configuration in the same folder. */
     @Test
     void aGridOfARunThatIsMadeFromOthersHasTheirValues() throws IOException {

@@ -85,8 +85,8 @@ public final class ReproduceCommand implements Callable<Integer> {
                     + (FIRST_SEED + 1) + ", ...); omit it, or use --seeds 1");
         }
         ConfigurationFile.check("--set", set.settings);
-        boolean apart = count > 1
-                || !seed && Files.isDirectory(to.resolve("seed-" + FIRST_SEED)); // one of several seeds, again
+        boolean apart = count > 1 // one seed that is asked for goes on where there are several
+                || seeds != null && !seed && Files.isDirectory(to.resolve("seed-" + FIRST_SEED));
         return Standings.train(name, experiment, preset, set.settings, FIRST_SEED, count, apart, to, json);
     }
 }

@@ -124,6 +124,11 @@ public record Experiment(
         String origin() {
             return follows == null ? like : follows;
         }
+
+        /** Whether that is a file or a run outside the experiment. */
+        boolean elsewhere() {
+            return origin() != null && origin().contains("/");
+        }
     }
 
     /** What is tuned for one preset: settings for all runs, and for single ones. */

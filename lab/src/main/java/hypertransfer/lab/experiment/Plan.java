@@ -122,16 +122,20 @@ public record Plan(
                             + " and put them into a file like those in runs/");
         }
         return points.keySet().stream()
-                .collect(Collectors.groupingBy(this::grids, TreeMap::new, Collectors.toList()))
+                .collect(Collectors.groupingBy(this::after, TreeMap::new, Collectors.toList()))
                 .values()
                 .stream()
                 .allMatch(runs -> train(runs, stop));
     }
 
-    /** After how many grids a run can be made: its folder, which has their values, is known when they are done. */
-    private int grids(String run) {
+    /**
+     * How many times others must be done before it is known where a run is trained: its folder has the values of grids, and
+     * whether a run elsewhere is used as it is follows from the configuration.
+     */
+    private int after(String run) {
+        boolean compared = experiment.members().get(run).elsewhere();
         return needs(run)
-                .mapToInt(other -> grids(other) + (points.get(other).size() > 1 ? 1 : 0))
+                .mapToInt(other -> after(other) + (compared || points.get(other).size() > 1 ? 1 : 0))
                 .max()
                 .orElse(0);
     }
@@ -289,7 +293,7 @@ public record Plan(
     }
 
     private Path origin(Experiment.Member member) {
-        return member.origin().contains("/")
+        return member.elsewhere()
                 ? Path.of(member.origin())
                 : path(member.origin()).orElseThrow();
     }
@@ -298,7 +302,7 @@ public record Plan(
     private Path at(Point point) {
         Experiment.Member member = experiment.members().get(point.run);
         Path own = directory.resolve(point.folder);
-        if (member.origin() == null || !member.origin().contains("/") || !Run.in(origin(member))) {
+        if (!member.elsewhere() || !Run.in(origin(member))) {
             return own;
         }
         Run there = new Run(origin(member));
