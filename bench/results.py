@@ -334,7 +334,7 @@ def followed(claim, ours, theirs):
             weighted.append((at[i + 1] - at[i]) * math.log(ratio) ** 2)
             largest = max(largest, (abs(math.log(ratio)), ratio, line["step"]))
     size = [math.sqrt(mean(alike)), math.sqrt(sum(weighted) / (steps(a) * len(names)))]
-    return claim, *(f"{100 * x:.1f} %" for x in size), f"{100 * (largest[1] - 1):+.0f} % at step {largest[2]:,}"
+    return starred(claim, [a], [b]), *(f"{100 * x:.1f} %" for x in size), f"{100 * (largest[1] - 1):+.0f} % at step {largest[2]:,}"
 
 
 def lengths(claim, ours, theirs):
@@ -514,9 +514,10 @@ def tables():
         difference("the same at peak 0.0083", "+0.017", "muon-0.003-tenth", "muonh-0.0083-matched-adamw-0.003"),
     ]
     yield "adam", sides, [
-        difference("AdamW 0.016 minus AdamH 0.01, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
-        difference("the same, AdamW 0.016 beside both", "a figure", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero-adamw-0.016"),
-        difference("AdamW 0.008 minus AdamH 0.01", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero"),
+        difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.004, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
+        difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.016", "", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero-adamw-0.016"),
+        difference("AdamW 0.008 minus AdamH 0.01 with AdamW at 0.008", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero-adamw-0.008"),
+        difference("AdamW 0.008 minus AdamH 0.01 with AdamW at 0.004", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero"),
     ]
     yield "growth", ("highest norm over the first, and the last over the first", "matrices that grow", "q", "k", "v", "o", "fc", "proj"), [
         growth("50M, M1 to zero", "m1-muon-0.01-zero"),
@@ -548,7 +549,7 @@ def tables():
     ]
     yield "followed", ("the replay's effective rates beside MuonH's", "rms over logged steps", "over all steps", "largest of one matrix"), [
         followed("M2 to zero, seed 1", "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1"),
-        followed("M2 at Muon's ratio, seed 1234", "replay-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
+        followed("M2 at Muon's ratio, seed 1234", "replay-0.0125-matched", "muonh-0.0125-matched-again"),
         followed("the same, seed 1", "replay-0.0125-matched-seed1", "muonh-0.0125-matched-adamw-0.003-seed1"),
         followed("the same, seed 2", "replay-0.0125-matched-seed2", "muonh-0.0125-matched-adamw-0.003-seed2"),
     ]
@@ -603,7 +604,7 @@ def tables():
         products("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
         products("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
         products("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
-        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, beside the others",
+        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, 0.016, beside the others",
                  "m1-adamh-0.01-zero-seed1", "m1-adamh-0.01-zero", alone=False),
         products("50M: MuonH 0.01 and 0.015 on M2 to zero, beside the others", "muonh-0.01-zero", "muonh-0.0125-zero", alone=False),
         products("50M, text read once: MuonH 0.0083 with AdamW 0.002, beside the others",
