@@ -2,12 +2,12 @@
 """The tables of docs/ARENA.md, from the lines that `ht reproduce EXPERIMENT --json` prints for the runs in docs/runs:
 
     mkdir -p out
-    for study in arena-853k record-131k learned-131k; do
+    for study in arena-853k record-131k record-853k learned-131k; do
       tar xJf docs/runs/$study.tar.xz -C out
       ./ht reproduce out/$study/experiment.yaml --out out/$study --json
     done | python3 bench/arena.py [--write] [FILE]
 
-All three lines are needed. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any;
+All four lines are needed, in this order. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any;
 with --write writes them.
 """
 import json
@@ -17,7 +17,7 @@ import sys
 from results import ROOT, Difference, fill, mean, table
 
 NAMES = {"normuon": "NorMuon", "adamuon": "AdaMuon", "soap": "SOAP", "soap-muon": "SOAP-Muon", "sgd": "SGD", "muonh": "MuonH",
-         "floor": "floor 0.75", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
+         "floor": "floor", "brake": "brake 0.5", "pinned": "pinned", "all": "all three"}
 NORMS = {"recursion": "Muon's own: the recursion", "fixed": "stays", "line": "a straight line", "trained": "trained"}
 
 
@@ -88,12 +88,10 @@ def norms(seeds):
 
 def main(*arguments):
     files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
-    made = {}
-    for line in filter(None, map(str.strip, sys.stdin)):
-        answer = json.loads(line)
-        parts = {part["name"]: part for part in answer["parts"]} if "parts" in answer else answer
-        study = directions if "equal" in parts else policies if "by-muon" in parts else norms
-        made[study.__name__] = table(*study(parts))
+    answers = [json.loads(line) for line in sys.stdin if line.strip()]
+    parts = [{part["name"]: part for part in answer["parts"]} for answer in answers[:3]]
+    made = {"directions": directions(parts[0]), "policies": policies(parts[1]), "larger": policies(parts[2]), "norms": norms(answers[3])}
+    made = {name: table(*rows) for name, rows in made.items()}
     return fill(files, made, "--write" in arguments)
 
 

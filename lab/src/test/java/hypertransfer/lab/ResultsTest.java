@@ -62,7 +62,7 @@ class ResultsTest {
     @Test
     void arena() throws Exception {
         StringBuilder lines = new StringBuilder();
-        for (String study : List.of("arena-853k", "record-131k", "learned-131k")) {
+        for (String study : List.of("arena-853k", "record-131k", "record-853k", "learned-131k")) {
             unpack(study);
             Path folder = dir.resolve(study);
             JsonNode line = new Ht().json("reproduce", folder.resolve("experiment.yaml"), "--out", folder);
