@@ -1,6 +1,6 @@
 // Colours and dashes of the runs.
 
-const SOLID = 8, DASHED = 6, PAIRS = 3;
+const SOLID = 9, DASHED = 6, PAIRS = 3;
 
 /** Colours that a swept value can have: both ends keep a contrast of 3:1 to the ground. */
 const ramp = t => (document.documentElement.dataset.theme === 'dark' ? d3.interpolatePlasma(0.42 + 0.55 * t) : d3.interpolatePlasma(0.6 * t));
