@@ -513,6 +513,13 @@ def tables():
         difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
         difference("the same at peak 0.0083", "+0.017", "muon-0.003-tenth", "muonh-0.0083-matched-adamw-0.003"),
     ]
+    yield "small", ("853 thousand parameters, five seeds", "the paper, 124M", "ours", "in training", "verdict"), [
+        difference("MuonH: nominal tenth minus Muon's ratio", "+0.017", "demo-muonh*5", "demo-matched*5"),
+        difference("to a tenth: Muon minus MuonH", "0.000", "demo-muon*5", "demo-muonh*5"),
+        difference("Muon minus MuonH at Muon's ratio", "+0.017", "demo-muon*5", "demo-matched*5"),
+        difference("Muon minus plain Muon at the rates of that MuonH's inverse", "+0.017", "demo-muon*5", "demo-replay*5"),
+        difference("MuonH at Muon's ratio minus `fair` Muon", "", "demo-matched*5", "demo-fair*5"),
+    ]
     yield "adam", sides, [
         difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.004, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
         difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.016", "", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero-adamw-0.016"),
