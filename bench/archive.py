@@ -49,7 +49,8 @@ def main(archive, runs, every, curves, experiment):
 
         def add(name, file, place=""):
             text = file.read_text()
-            if file.name == "config.yaml":  # a schedule's path holds on one machine only
+            if file.name == "config.yaml":  # these paths hold on one machine only
+                text = re.sub(r'^(  (?:train|validation): "?)/.*/([^/\n]+/)', r"\1\2", text, flags=re.M)
                 text = re.sub(r'^(  recorded: "?).*/', rf"\1{place}", text, flags=re.M)
             data = (thinned(text, every, curves) if file.name == "matrices.jsonl" else text).encode()
             entry = tarfile.TarInfo(f"{folder}/{name}")

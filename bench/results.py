@@ -139,9 +139,13 @@ def both(ours, theirs):
     return [Difference(value, runs(ours), runs(theirs)) for value in (end, training)]
 
 
+def differences(claim, ours, theirs):
+    return starred(claim, runs(ours), runs(theirs)), *map(str, both(ours, theirs))
+
+
 def difference(claim, paper, ours, theirs):
-    validation, trained = both(ours, theirs)
-    return starred(claim, runs(ours), runs(theirs)), paper, str(validation), str(trained), verdict(paper, validation, trained)
+    claim, *told = differences(claim, ours, theirs)
+    return claim, paper, *told, verdict(paper, *both(ours, theirs))
 
 
 def verdict(paper, validation, trained):
@@ -203,11 +207,11 @@ def stretches(a, b):
 
 
 def leads(claim, sides, first, second, columns=(0, 1, 2)):
-    cells = [""] * 3
-    for column, a, b in zip(columns, runs(first), runs(second), strict=True):
+    cells, first, second = [""] * 3, runs(first), runs(second)
+    for column, a, b in zip(columns, first, second, strict=True):
         found = [(f"from {step:,} " if i else "") + f"{sides[ahead]} ({most:.3f})" for i, (ahead, step, most) in enumerate(stretches(a, b))]
         cells[column] = ", ".join(found)
-    return claim, *cells
+    return starred(claim, first, second), *cells
 
 
 def flips(claim, pairs):
@@ -514,11 +518,11 @@ def tables():
         difference("the same at peak 0.0083", "+0.017", "muon-0.003-tenth", "muonh-0.0083-matched-adamw-0.003"),
     ]
     yield "small", ("853 thousand parameters, five seeds", "the paper, 124M", "ours", "in training", "verdict"), [
-        difference("MuonH: nominal tenth minus Muon's ratio", "+0.017", "demo-muonh*5", "demo-matched*5"),
-        difference("to a tenth: Muon minus MuonH", "0.000", "demo-muon*5", "demo-muonh*5"),
-        difference("Muon minus MuonH at Muon's ratio", "+0.017", "demo-muon*5", "demo-matched*5"),
-        difference("Muon minus plain Muon at the rates of that MuonH's inverse", "+0.017", "demo-muon*5", "demo-replay*5"),
-        difference("MuonH at Muon's ratio minus `fair` Muon", "", "demo-matched*5", "demo-fair*5"),
+        difference("MuonH: nominal tenth minus Muon's ratio", "+0.017", "ratio-853k/muonh-0.02*5", "ratio-853k/matched-0.02-0.02*5"),
+        difference("to a tenth: Muon minus MuonH", "0.000", "ratio-853k/muon-0.02*5", "ratio-853k/muonh-0.02*5"),
+        difference("Muon minus MuonH at Muon's ratio", "+0.017", "ratio-853k/muon-0.02*5", "ratio-853k/matched-0.02-0.02*5"),
+        difference("Muon minus plain Muon at the rates of that MuonH's inverse", "+0.017", "ratio-853k/muon-0.02*5", "ratio-853k/replay-0.02-0.02-0.02*5"),
+        difference("MuonH at Muon's ratio minus `fair` Muon", "", "ratio-853k/matched-0.02-0.02*5", "ratio-853k/fair-0.02-0.02*5"),
     ]
     yield "adam", sides, [
         difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.004, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
@@ -548,11 +552,8 @@ def tables():
     ]
     replay = "replay-0.0125-matched*3"
     yield "replay-seeds", ("M2 at Muon's ratio, three seeds", "validation", "in training"), [
-        (starred(claim, runs(a), runs(b)), *map(str, both(a, b)))
-        for claim, a, b in (
-            ("the replay minus MuonH", replay, "muonh-0.0125-matched-adamw-0.003*3"),
-            ("the replay minus tuned Muon", replay, "muon-0.003-tenth*3"),
-        )
+        differences("the replay minus MuonH", replay, "muonh-0.0125-matched-adamw-0.003*3"),
+        differences("the replay minus tuned Muon", replay, "muon-0.003-tenth*3"),
     ]
     yield "followed", ("the replay's effective rates beside MuonH's", "rms over logged steps", "over all steps", "largest of one matrix"), [
         followed("M2 to zero, seed 1", "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1"),
@@ -567,8 +568,8 @@ def tables():
         apart("rate only: MuonH at Muon's nominal rate, 0.01", "m1-muonh-0.01-zero", "m1-muon-0.01-zero"),
     ]
     yield "carried", ("carried minus tuned by a grid", "validation", "in training"), [
-        (starred(claim, runs(a), runs(b)), *map(str, both(a, b)))
-        for claim, a, b in (
+        differences(*row)
+        for row in (
             ("M1 to zero: Muon 0.01 as MuonH: 0.01146", "m1-muonh-0.01146-zero-carried", "m1-muonh-0.0125-zero"),
             ("M1 to zero: MuonH 0.0125 as Muon: 0.01109", "m1-muon-0.01109-zero-carried", "m1-muon-0.01-zero"),
             ("M1 to zero, not carried: MuonH at Muon's number, 0.01", "m1-muonh-0.01-zero", "m1-muonh-0.0125-zero"),
@@ -671,8 +672,8 @@ def tables():
         leads("M1 to zero, AdamW 0.016", ("AdamW", "AdamH"), "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
         leads("M2 to zero", replay, "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
         leads("M2 to zero", ("`fair` Muon", "MuonH"), "fair-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
-        leads("M2 at Muon's ratio \\*", replay, "replay-0.0125-matched*3", "muonh-0.0125-matched-adamw-0.003*3"),
-        leads("M2 at Muon's ratio \\*", ("the replay", "Muon"), "replay-0.0125-matched*3", "muon-0.003-tenth*3"),
+        leads("M2 at Muon's ratio", replay, "replay-0.0125-matched*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        leads("M2 at Muon's ratio", ("the replay", "Muon"), "replay-0.0125-matched*3", "muon-0.003-tenth*3"),
         leads("M2 at Muon's ratio", ("`fair` Muon", "MuonH"), "fair-0.0125-matched", "muonh-0.0125-matched-again", (0,)),
     ]
 
@@ -683,6 +684,9 @@ def unpack(folder):
             file.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     for file in pathlib.Path(folder).glob("*/*/metrics.jsonl"):
         RUNS[file.parent.name] = RUNS[f"{file.parent.parent.name}/{file.parent.name}"] = file.parent
+    for file in pathlib.Path(folder).glob("*/seed-*/*/metrics.jsonl"):  # as `ht reproduce` trains them: seeds 1234, 1235, ...
+        run, seed = file.parent, int(file.parent.parent.name[5:]) - 1234
+        RUNS[f"{run.parent.parent.name}/{run.name}" + (f"-seed{seed}" if seed else "")] = run
 
 
 def table(head, rows):
