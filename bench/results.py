@@ -371,6 +371,7 @@ PAIRS = {
     "50M, M2 to a tenth: HyperTransfer+ of Muon": ("3.238, 3.238", "muon-0.003-tenth", "plus-0.003-tenth"),
     "50M, M2 to a tenth: Inverse HyperTransfer+ of MuonH": ("3.45e-4", "muonh-0.0125-tenth-adamw-0.003", "inverse-plus-0.0125-tenth"),
     "50M, M2 at Muon's ratio: Inverse HyperTransfer+ of MuonH": ("3e-5", "muonh-0.0125-matched-again", "inverse-plus-0.0125-matched"),
+    "50M, M2 at Muon's ratio, text read once: Inverse HyperTransfer+ of MuonH": ("3e-5", "once-muonh-0.0083-ratio", "once-inverse-0.0083-ratio"),
     "124M, M1 to zero: HyperTransfer of Muon": ("order of 1e-4 or less", "exp1-muon", "exp1-hypertransfer"),
     "124M, M1 to zero: Inverse HyperTransfer of MuonH": ("order of 1e-4 or less", "exp1-muonh", "exp1-inverse-hypertransfer"),
     "124M, M2 to zero: HyperTransfer+ of Muon": ("below 5e-6", "exp2-zero-muon", "exp2-zero-hypertransfer-plus"),
@@ -428,13 +429,14 @@ def claims():
     m1 = "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"
     zero, tenth = ("muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3")
     once = "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"
-    ratio = "muonh-0.0125-matched-adamw-0.003*3"
+    ratio = "muonh-0.01-matched-adamw-0.003*3"
     muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2 to", "124M")
     yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", muons, 3.45e-4)
     yield reproduced("The same for AdamW and AdamH (50M), and at 500M (300 steps)", "figures", pairs("Adam", "500M"), 3.45e-4)
     yield reproduced("The same for MuonH at Muon's ratio, as Muon (50M)", "to 3e-5", pairs("50M, M2 at Muon's ratio"), 3e-5)
 
-    yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1))
+    tuned = "AdamW 0.015 beside MuonH ", m1[0], "m1-muonh-0.0125-zero-adamw-0.015*3"
+    yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1), tuned, training=True)
     leading = [stretches(*pair) for pair in zip(*map(runs, m1))]
     overtakes = all([ahead for ahead, _, _ in found] == [0, 1] for found in leading)
     at = span([found[-1][1] for found in leading])
@@ -492,7 +494,10 @@ def tables():
     ]
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
-        difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero", "m1-muonh-0.0125-zero-adamw-0.015"),
+        difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero-adamw-0.015*3"),
+        difference("the same, AdamW 0.0064 beside Muon, 0.015 beside MuonH", "+0.003",
+                   "m1-muon-0.01-zero-adamw-0.0064", "m1-muonh-0.0125-zero-adamw-0.015"),
+        difference("the same, AdamW 0.0064 beside both", "+0.003", "m1-muon-0.01-zero-adamw-0.0064", "m1-muonh-0.0125-zero-adamw-0.0064"),
         difference("the same, AdamW 0.015 beside both", "+0.003", "m1-muon-0.01-zero-adamw-0.015", "m1-muonh-0.0125-zero-adamw-0.015"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
     ]
@@ -503,19 +508,26 @@ def tables():
         difference("the same, AdamW 0.0067 beside both", "+0.005", "once-muon-0.0067", "once-muonh-0.0083"),
         difference("the same, AdamW 0.0044 beside both", "+0.005", "once-muon-0.0067-adamw-0.0044", "once-muonh-0.0083-adamw-0.0044"),
         difference("to a tenth: Muon minus MuonH", "0.000", "muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3"),
+        difference("the same, text read once", "0.000", "once-muon-0.002-tenth", "once-muonh-0.0083-tenth"),
         difference("Muon: to a tenth minus to zero", "+0.021", "muon-0.003-tenth*3", "muon-0.01-zero*3"),
+        difference("the same, text read once", "+0.021", "once-muon-0.002-tenth", "once-muon-0.0067"),
         difference("MuonH: to a tenth minus to zero", "+0.026", "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-zero*3"),
+        difference("the same, text read once", "+0.026", "once-muonh-0.0083-tenth", "once-muonh-0.0083-adamw-0.003"),
     ]
     (a,), (b,) = runs("once-muon-0.0067"), runs("once-muonh-0.0083-adamw-0.0044")
     sums = {line["step"]: sum(line["effective"]) / sum(other["effective"]) for line, other in zip(logged(a)[0], logged(b)[0])}
     at = (0, 100, 200, 290, 400, 600, 1100, 2000, 3000, 4000, 5000, 5722)
     yield "once-rates", ("step", *(f"{step:,}" for step in at)), [("Muon's mean effective rate over MuonH's", *(f"{sums[step]:.2f}" for step in at))]
+    tenth, matched, peak = "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.01-matched-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"
     yield "exp3", sides, [
-        difference("MuonH: nominal tenth minus Muon's ratio, three seeds", "+0.017",
-                   "muonh-0.0125-tenth-adamw-0.003*3", "muonh-0.0125-matched-adamw-0.003*3"),
-        difference("Muon minus MuonH at Muon's ratio, three seeds", "+0.017", "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
-        difference("the same at peak 0.01 instead of 0.0125", "+0.017", "muon-0.003-tenth", "muonh-0.01-matched-adamw-0.003"),
+        difference("MuonH: nominal tenth minus Muon's ratio", "+0.017", tenth, matched),
+        difference("the same at peak 0.0125 instead of 0.01", "+0.017", tenth, peak),
+        difference("the same, text read once", "+0.017", "once-muonh-0.0083-tenth", "once-muonh-0.0083-ratio"),
+        difference("Muon minus MuonH at Muon's ratio", "+0.017", "muon-0.003-tenth*3", matched),
+        difference("the same at peak 0.0125 instead of 0.01", "+0.017", "muon-0.003-tenth*3", peak),
         difference("the same at peak 0.0083", "+0.017", "muon-0.003-tenth", "muonh-0.0083-matched-adamw-0.003"),
+        difference("the same, text read once", "+0.017", "once-muon-0.002-tenth", "once-muonh-0.0083-ratio"),
+        difference("the same, seed 1", "+0.017", "once-muon-0.002-tenth-seed1", "once-muonh-0.0083-ratio-seed1"),
     ]
     yield "small", ("853 thousand parameters, five seeds", "the paper, 124M", "ours", "in training", "verdict"), [
         difference("MuonH: nominal tenth minus Muon's ratio", "+0.017", "ratio-853k/muonh-0.02*5", "ratio-853k/matched-0.02-0.02*5"),
@@ -536,19 +548,28 @@ def tables():
         growth("124M, M2 to a tenth", "exp2-tenth-muon"),
     ]
     others = ("muonh-0.0125-zero-seed1", "muon-0.01-zero-seed1")
-    yield "replay", ("M2 to zero, seed 1", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
+    head = ("validation", "minus MuonH", "in training", "minus tuned Muon", "in training")
+    yield "replay", ("M2 to zero, seed 1", *head), [
         beside("MuonH", "muonh-0.0125-zero-seed1", *others),
         beside("plain Muon at the rates of that inverse", "replay-0.0125-zero-seed1", *others),
         beside("`fair` Muon (the paper's appendix)", "fair-0.0125-zero-seed1", *others),
         beside("tuned Muon", "muon-0.01-zero-seed1", *others),
     ]
     others = ("muonh-0.0125-matched-again", "muon-0.003-tenth")
-    yield "replay-ratio", ("M2 at Muon's ratio, seed 1234", "validation", "minus MuonH", "in training", "minus tuned Muon", "in training"), [
+    yield "replay-ratio", ("M2 at Muon's ratio, seed 1234", *head), [
         beside("MuonH", "muonh-0.0125-matched-again", *others),
         beside("Inverse HyperTransfer+ of MuonH", "inverse-plus-0.0125-matched", *others),
         beside("plain Muon at the rates of that inverse", "replay-0.0125-matched", *others),
         beside("`fair` Muon", "fair-0.0125-matched", *others),
         beside("tuned Muon, to a tenth", "muon-0.003-tenth", *others),
+    ]
+    others = ("once-muonh-0.0083-ratio", "once-muon-0.002-tenth")
+    yield "replay-once", ("M2 at Muon's ratio, text read once, seed 1234", *head), [
+        beside("MuonH", "once-muonh-0.0083-ratio", *others),
+        beside("Inverse HyperTransfer+ of MuonH", "once-inverse-0.0083-ratio", *others),
+        beside("plain Muon at the rates of that inverse", "once-replay-0.0083-ratio", *others),
+        beside("`fair` Muon", "once-fair-0.0083-ratio", *others),
+        beside("tuned Muon, to a tenth", "once-muon-0.002-tenth", *others),
     ]
     replay = "replay-0.0125-matched*3"
     yield "replay-seeds", ("M2 at Muon's ratio, three seeds", "validation", "in training"), [
@@ -560,6 +581,7 @@ def tables():
         followed("M2 at Muon's ratio, seed 1234", "replay-0.0125-matched", "muonh-0.0125-matched-again"),
         followed("the same, seed 1", "replay-0.0125-matched-seed1", "muonh-0.0125-matched-adamw-0.003-seed1"),
         followed("the same, seed 2", "replay-0.0125-matched-seed2", "muonh-0.0125-matched-adamw-0.003-seed2"),
+        followed("text read once, seed 1234", "once-replay-0.0083-ratio", "once-muonh-0.0083-ratio"),
     ]
     yield "ablation", ("M1 to zero, minus Muon", "at the end", "largest on the way"), [
         apart("HyperTransfer", "m1-hypertransfer-0.01-zero", "m1-muon-0.01-zero"),
@@ -612,10 +634,10 @@ def tables():
         products("50M, M2 at Muon's ratio: Inverse HyperTransfer+ minus MuonH", "inverse-plus-0.0125-matched", "muonh-0.0125-matched-adamw-0.003"),
         products("124M, M2 to zero: HyperTransfer+ minus Muon", "exp2-zero-hypertransfer-plus-other-products", "exp2-zero-muon"),
         products("124M, M2 to zero: Inverse HyperTransfer+ minus MuonH", "exp2-zero-inverse-hypertransfer-plus-other-products", "exp2-zero-muonh"),
-        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, 0.016, beside the others",
+        products("50M: AdamW and AdamH with seeds 1 and 2, and AdamH with AdamW 0.002, 0.008, 0.016, 0.032, beside the others",
                  "m1-adamh-0.01-zero-seed1", "m1-adamh-0.01-zero", alone=False),
         products("50M: MuonH 0.01 and 0.015 on M2 to zero, beside the others", "muonh-0.01-zero", "muonh-0.0125-zero", alone=False),
-        products("50M, text read once: MuonH 0.0083 with AdamW 0.002, beside the others",
+        products("50M, text read once: to a tenth and at Muon's ratio, and MuonH with AdamW 0.002, beside the others to zero",
                  "once-muonh-0.0083-adamw-0.002", "once-muonh-0.0083", alone=False),
     ]
     yield "fp8", ("validation after 610 steps, seeds 1234, 1, 2", "bfloat16", "fp8"), [
@@ -629,29 +651,33 @@ def tables():
     ]
     yield "grids", ("one seed; AdamW's rate", "rate: validation (training)"), [
         grid("M1 to zero, Muon; AdamW the same", "matrices", "m1-muon-{0.0067,0.01,0.015}-zero m1-muon-0.01109-zero-carried"),
-        grid("M1 to zero, AdamW beside Muon 0.01", "adamw", "m1-muon-0.01-zero m1-muon-0.01-zero-adamw-0.015"),
+        grid("M1 to zero, AdamW beside Muon 0.01", "adamw", "m1-muon-0.01-zero m1-muon-0.01-zero-adamw-{0.0064,0.015}"),
         grid("M1 to zero, MuonH; AdamW 0.01", "matrices", "m1-muonh-{0.01,0.0125,0.015}-zero m1-muonh-0.01146-zero-carried"),
         grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015,0.0225}"),
         grid("M1 to zero, AdamW; AdamW the same", "matrices", "m1-adamw-{0.002,0.004,0.008,0.016,0.032}-zero"),
         grid("M1 to zero, AdamH; AdamW 0.004", "matrices", "m1-adamh-{0.005,0.01,0.02}-zero"),
-        grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008,0.016}"),
+        grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008,0.016,0.032}"),
         grid("M2 to zero, Muon; AdamW the same", "matrices", "muon-{0.0067,0.01,0.015}-zero muon-0.01109-zero-carried"),
-        grid("M2 to zero, AdamW beside Muon 0.01", "adamw", "muon-0.01-zero muon-0.01-zero-adamw-0.0064"),
+        grid("M2 to zero, AdamW beside Muon 0.01", "adamw", "muon-0.01-zero muon-0.01-zero-adamw-{0.0064,0.015}"),
         grid("M2 to zero, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015,0.0225}-zero muonh-0.01138-zero-carried"),
         grid("M2 to zero, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-zero muonh-0.0125-zero-adamw-{0.003,0.0064,0.015}"),
         grid("M2 to a tenth, Muon; AdamW the same", "matrices", "muon-{0.002,0.003,0.0044,0.0067}-tenth"),
+        grid("M2 to a tenth, AdamW beside Muon 0.003", "adamw", "muon-0.003-tenth muon-0.003-tenth-adamw-{0.0015,0.0064}"),
         grid("M2 to a tenth, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015}-tenth"),
         grid("M2 to a tenth, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-tenth muonh-0.0125-tenth-adamw-{0.0015,0.003,0.0064}"),
         grid("M2 at Muon's ratio, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-matched muonh-0.0125-matched-adamw-{0.0015,0.003,0.0064}"),
         grid("M2 at Muon's ratio, MuonH; AdamW 0.003", "matrices", "muonh-{0.0083,0.01,0.015}-matched-adamw-0.003 muonh-0.0125-matched-again"),
-        grid("M2, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0044,0.0067,0.01}"),
-        grid("M2, text read once, MuonH; AdamW 0.0067", "matrices", "once-muonh-{0.0055,0.0083,0.0125,0.0188}"),
-        grid("M2, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
-        grid("M2, text read once, AdamW beside MuonH 0.0125", "adamw", "once-muonh-0.0125 once-muonh-0.0125-adamw-{0.0044,0.01}"),
+        grid("M2 to zero, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0044,0.0067,0.01}"),
+        grid("M2 to zero, text read once, MuonH; AdamW 0.0067", "matrices", "once-muonh-{0.0055,0.0083,0.0125,0.0188}"),
+        grid("M2 to zero, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
+        grid("M2 to a tenth, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0013,0.002,0.003,0.0044}-tenth"),
+        grid("M2 to a tenth, text read once, MuonH; AdamW 0.003", "matrices", "once-muonh-{0.0055,0.0083,0.0125}-tenth"),
+        grid("M2 to zero, text read once, AdamW beside MuonH 0.0125", "adamw", "once-muonh-0.0125 once-muonh-0.0125-adamw-{0.0044,0.01}"),
     ]
     yield "seeds", ("", "validation, seed 1234", "1", "2", "in training, seed 1234", "1", "2"), [
         seeds("M1 to zero, Muon 0.01", "m1-muon-0.01-zero*3"),
         seeds("M1 to zero, MuonH 0.0125", "m1-muonh-0.0125-zero*3"),
+        seeds("M1 to zero, MuonH 0.0125, AdamW 0.015", "m1-muonh-0.0125-zero-adamw-0.015*3"),
         seeds("M1 to zero, AdamW 0.016", "m1-adamw-0.016-zero*3"),
         seeds("M1 to zero, AdamH 0.01, AdamW 0.004", "m1-adamh-0.01-zero*3"),
         seeds("M2 to zero, Muon 0.01", "muon-0.01-zero*3"),
@@ -659,20 +685,23 @@ def tables():
         seeds("M2 to a tenth, Muon 0.003", "muon-0.003-tenth*3"),
         seeds("M2 to a tenth, MuonH 0.0125, AdamW 0.003", "muonh-0.0125-tenth-adamw-0.003*3"),
         seeds("M2 at Muon's ratio, MuonH 0.0125, AdamW 0.003", "muonh-0.0125-matched-adamw-0.003*3"),
+        seeds("M2 at Muon's ratio, MuonH 0.01, AdamW 0.003", "muonh-0.01-matched-adamw-0.003*3"),
         seeds("M2 at Muon's ratio, the replay", "replay-0.0125-matched*3"),
-        seeds("M2, text read once, Muon 0.0067", "once-muon-0.0067*3"),
-        seeds("M2, text read once, MuonH 0.0083, AdamW 0.0044", "once-muonh-0.0083-adamw-0.0044*3"),
+        seeds("M2 to zero, text read once, Muon 0.0067", "once-muon-0.0067*3"),
+        seeds("M2 to zero, text read once, MuonH 0.0083, AdamW 0.0044", "once-muonh-0.0083-adamw-0.0044*3"),
     ]
     muon, once, replay = ("Muon", "MuonH"), "once-muonh-0.0083-adamw-0.0044", ("the replay", "MuonH")
     yield "leads", ("who leads in validation (by up to)", "seed 1234", "1", "2"), [
         leads("M1 to zero", muon, "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
         leads("M2 to zero, text read once", muon, "once-muon-0.0067*3", f"{once}*3"),
         leads("the same, AdamW 0.0044 beside both", muon, "once-muon-0.0067-adamw-0.0044", once, (0,)),
-        leads("M2 at Muon's ratio", muon, "muon-0.003-tenth*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        leads("M2 at Muon's ratio", muon, "muon-0.003-tenth*3", "muonh-0.01-matched-adamw-0.003*3"),
+        leads("the same, text read once", muon, "once-muon-0.002-tenth once-muon-0.002-tenth-seed1", "once-muonh-0.0083-ratio once-muonh-0.0083-ratio-seed1", (0, 1)),
         leads("M1 to zero, AdamW 0.016", ("AdamW", "AdamH"), "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
         leads("M2 to zero", replay, "replay-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
         leads("M2 to zero", ("`fair` Muon", "MuonH"), "fair-0.0125-zero-seed1", "muonh-0.0125-zero-seed1", (1,)),
         leads("M2 at Muon's ratio", replay, "replay-0.0125-matched*3", "muonh-0.0125-matched-adamw-0.003*3"),
+        leads("the same, text read once", replay, "once-replay-0.0083-ratio", "once-muonh-0.0083-ratio", (0,)),
         leads("M2 at Muon's ratio", ("the replay", "Muon"), "replay-0.0125-matched*3", "muon-0.003-tenth*3"),
         leads("M2 at Muon's ratio", ("`fair` Muon", "MuonH"), "fair-0.0125-matched", "muonh-0.0125-matched-again", (0,)),
     ]
