@@ -1,10 +1,15 @@
 package hypertransfer.engine.ranks;
 
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 
 /** One process without others. */
-public record Alone() implements Ranks {
+public record Alone(Duration limit) implements Ranks {
+    public Alone() {
+        this(Duration.ofMinutes(10));
+    }
+
     @Override
     public int rank() {
         return 0;

@@ -2,7 +2,7 @@ package hypertransfer.engine.ranks;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
+import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +25,10 @@ public interface Ranks extends AutoCloseable {
         return size() > 1;
     }
 
-    /** The longest that any call waits; ten minutes, unless told otherwise. In one process nothing is late. */
+    /** The longest that any call waits. */
+    Duration limit();
+
+    /** Ten minutes until this is called. In one process nothing is late. */
     default void limit(Duration limit) {}
 
     /** Zeroed memory that {@link #begin} and {@link #gather} carry, on the host or on the card; freed by close. */
@@ -73,14 +76,8 @@ public interface Ranks extends AutoCloseable {
 
     /** The numbers of every rank, in the order of ranks; each may have another count. */
     default List<double[]> numbers(double... own) {
-        ByteBuffer bytes = ByteBuffer.allocate(own.length * Double.BYTES);
-        bytes.asDoubleBuffer().put(own);
-        return all(bytes.array()).stream()
-                .map(part -> {
-                    double[] values = new double[part.length / Double.BYTES];
-                    ByteBuffer.wrap(part).asDoubleBuffer().get(values);
-                    return values;
-                })
+        return all(MemorySegment.ofArray(own).toArray(ValueLayout.JAVA_BYTE)).stream()
+                .map(part -> MemorySegment.ofArray(part).toArray(ValueLayout.JAVA_DOUBLE_UNALIGNED))
                 .toList();
     }
 

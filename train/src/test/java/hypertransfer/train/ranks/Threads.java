@@ -2,6 +2,7 @@ package hypertransfer.train.ranks;
 
 import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
@@ -62,6 +63,11 @@ public final class Threads {
     }
 
     private record Member(Threads all, int rank) implements Ranks {
+        @Override
+        public Duration limit() {
+            return Duration.ofMinutes(10);
+        }
+
         private void meet() {
             try {
                 all.barrier.await();

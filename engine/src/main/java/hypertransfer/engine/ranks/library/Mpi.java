@@ -72,6 +72,11 @@ public final class Mpi implements Ranks {
     }
 
     @Override
+    public Duration limit() {
+        return limit;
+    }
+
+    @Override
     public void limit(Duration limit) {
         this.limit = limit;
     }

@@ -29,19 +29,17 @@ public final class Nccl implements Ranks {
     private final long engine; // the engine's stream
     private final long stream;
     private final long asked; // an event on the engine's stream
-    private Duration limit;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(8, 8);
     private final List<Long> buffers = new ArrayList<>();
     private final long communicator;
 
     /** With the card's context current in this thread. Closing it leaves the ranks below open. */
-    Nccl(Ranks below, NcclLibrary nccl, Native cuda, long engine, Duration limit) {
+    Nccl(Ranks below, NcclLibrary nccl, Native cuda, long engine) {
         this.below = below;
         this.nccl = nccl;
         this.cuda = cuda;
         this.engine = engine;
-        this.limit = limit;
         checkCuda("cuStreamCreate", out, 1); // CU_STREAM_NON_BLOCKING
         stream = out.get(JAVA_LONG, 0);
         checkCuda("cuEventCreate", out, 2); // CU_EVENT_DISABLE_TIMING
@@ -77,9 +75,8 @@ public final class Nccl implements Ranks {
     }
 
     @Override
-    public void limit(Duration limit) {
-        this.limit = limit;
-        below.limit(limit);
+    public Duration limit() {
+        return below.limit();
     }
 
     @Override
@@ -160,12 +157,12 @@ public final class Nccl implements Ranks {
     }
 
     private void await(String what, BooleanSupplier waiting) {
-        long end = System.nanoTime() + limit.toNanos();
+        long end = System.nanoTime() + limit().toNanos();
         while (waiting.getAsBoolean()) {
             if (System.nanoTime() > end) {
                 nccl.call("ncclCommAbort", communicator);
                 throw new EngineException(
-                        "rank " + rank() + " of " + size() + " waited " + limit.toSeconds() + " s for "
+                        "rank " + rank() + " of " + size() + " waited " + limit().toSeconds() + " s for "
                                 + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
                                 + " run the same command again to continue from the last checkpoint");
             }

@@ -9,7 +9,6 @@ import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +16,6 @@ import java.util.function.Supplier;
 
 /** What can carry bytes between ranks on this machine. */
 public final class Transports {
-    private static final Duration LIMIT = Duration.ofMinutes(10);
-
     private Transports() {}
 
     /** Looks for the libraries, and starts none of them. */
@@ -52,9 +49,10 @@ public final class Transports {
 
     /** The ranks that this process is one of: itself if nobody started it with others. */
     public static Ranks open() {
+        Ranks alone = new Alone();
         return Launcher.here().several()
-                ? new Mpi(OpenMpi.load(System.getenv()), LIMIT, Arena::ofConfined)
-                : new Alone();
+                ? new Mpi(OpenMpi.load(System.getenv()), alone.limit(), Arena::ofConfined)
+                : alone;
     }
 
     /**
@@ -76,7 +74,7 @@ public final class Transports {
         }
         String obstacle = obstacle(ranks.texts(card + "\n" + missing));
         if (obstacle.isEmpty()) {
-            return new Nccl(ranks, nccl, cuda, stream, LIMIT);
+            return new Nccl(ranks, nccl, cuda, stream);
         }
         if (choice == Transport.NCCL) {
             throw new EngineException("ranks.transport is nccl, but " + obstacle);

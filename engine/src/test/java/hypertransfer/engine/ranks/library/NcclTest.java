@@ -103,7 +103,7 @@ class NcclTest {
 
     private Nccl open() {
         NcclLibrary nccl = new NcclLibrary(new Functions("libnccl.so.2", library.lookup()));
-        return new Nccl(new Alone(), nccl, driver, 99, limit);
+        return new Nccl(new Alone(limit), nccl, driver, 99);
     }
 
     @Test
