@@ -1,8 +1,6 @@
 package hypertransfer.train.file;
 
-import java.io.Closeable;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -106,12 +104,11 @@ public final class Conveyor {
 
     private void write(FileChannel channel, byte[] header, CRC32C sum) throws IOException {
         Deque<CompletableFuture<Load>> left = new ArrayDeque<>(filled);
-        try (Flushing flushing = new Flushing(channel)) {
+        try {
             write(channel, MemorySegment.ofArray(header), sum);
             for (SafeTensorsWriter.Entry entry : entries) {
                 Load load = left.element().join();
                 write(channel, load.bytes, sum);
-                flushing.wrote(entry.size());
                 left.remove();
                 load.free();
                 room.release(permits(entry.size()));
@@ -144,47 +141,6 @@ public final class Conveyor {
                 case RuntimeException cause -> throw cause;
                 case Error cause -> throw cause;
                 default -> throw e;
-            }
-        }
-    }
-
-    /** Lets the disk begin with a large file while there is more to come, so that the flush at its end has little to do. */
-    private static final class Flushing implements Closeable {
-        private static final long MUCH = 128 << 20;
-
-        private final FileChannel channel;
-        private CompletableFuture<Void> flush = CompletableFuture.completedFuture(null);
-        private long written;
-
-        Flushing(FileChannel channel) {
-            this.channel = channel;
-        }
-
-        void wrote(long bytes) {
-            written += bytes;
-            if (written >= MUCH && flush.isDone()) {
-                written = 0;
-                // a thread of its own: the common pool may have only one, with other work
-                flush = flush.thenRunAsync(
-                        this::force, task -> Thread.ofPlatform().daemon().start(task));
-            }
-        }
-
-        private void force() {
-            try {
-                channel.force(false);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-
-        /** Waits. A failure must be told here: a system tells it once, so a later flush may succeed. */
-        @Override
-        public void close() throws IOException {
-            try {
-                flush.join();
-            } catch (CompletionException e) {
-                throw e.getCause() instanceof UncheckedIOException io ? io.getCause() : new IOException(e.getCause());
             }
         }
     }
