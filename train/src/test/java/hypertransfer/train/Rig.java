@@ -33,6 +33,7 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.IntToDoubleFunction;
 
 /** A tiny network, on the reference engine unless it is the cpu's, with gains that are not zero and a fixed micro-batch. */
 public final class Rig implements AutoCloseable {
@@ -121,8 +122,14 @@ public final class Rig implements AutoCloseable {
 
     /** The loss with one parameter multiplied by c. */
     public double scaledLoss(Parameter p, double c) {
-        double[] weights = engine.read(p.weight());
-        engine.write(p.weight(), Arrays.stream(weights).map(w -> c * w).toArray());
+        return scaledLoss(p, i -> c);
+    }
+
+    /** The loss with every number of a parameter multiplied by its own factor. */
+    public double scaledLoss(Parameter p, IntToDoubleFunction c) {
+        double[] weights = engine.read(p.weight()), scaled = weights.clone();
+        Arrays.setAll(scaled, i -> c.applyAsDouble(i) * weights[i]);
+        engine.write(p.weight(), scaled);
         double loss = loss();
         engine.write(p.weight(), weights);
         return loss;

@@ -73,8 +73,8 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
 
     /** @param series of the source that this side takes for its schedule; null where it has its own */
     static Facts of(Configuration c, Facts source, String series) {
-        List<Matrix> matrices = Matrix.of(
-                c.architecture().hidden(), c.routing(Map.of(), false), c.model().head());
+        List<Matrix> matrices =
+                Matrix.of(c.architecture().hidden(), c.routing(false), c.model().head());
         ScheduledRates rates = ScheduledRates.of(c, matrices, told -> {});
         Map<String, Matrices> hidden = c.hidden();
         Map<String, Part> parts = new LinkedHashMap<>();
@@ -128,10 +128,7 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
         boolean invariant =
                 m.rule().view().invariant(c.architecture(), m.whole().kind());
         boolean scaled = gradient == GradientRule.RESCALED || gradient == GradientRule.AT_RADIUS;
-        boolean exact = target.equals(carrier)
-                || own.gradient() == Matrices.Gradient.AUTO // which measures where it is exact
-                || gradient == GradientRule.REPRESENTATIVE
-                || scaled && invariant;
+        boolean exact = target.equals(carrier) || gradient == GradientRule.REPRESENTATIVE || scaled && invariant;
         boolean wrong = !exact && scaled;
         Space at = exact ? target : carrier;
         String seen = wrong ? "the matrix of " + carrier + " with the scale of " + target : at.toString();

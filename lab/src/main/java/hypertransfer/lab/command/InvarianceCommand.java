@@ -25,7 +25,8 @@ import tools.jackson.databind.node.ObjectNode;
             "  ht invariance runs/muon.yaml",
             "  ht invariance runs/muon.yaml --set network=M2 --json",
             "",
-            "matrices.gradient=auto measures the same when a run starts, and uses the result."
+            "matrices.gradient=auto takes these rules. A run measures nothing:",
+            "they follow from the network's norms."
         })
 public final class InvarianceCommand implements Runnable {
     @Parameters(paramLabel = "FILE", description = "A configuration.")

@@ -18,6 +18,7 @@ import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Preset;
 import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Direction;
+import hypertransfer.train.optimizer.Representation;
 import hypertransfer.train.optimizer.Routing;
 import hypertransfer.train.optimizer.Rule;
 import hypertransfer.train.optimizer.View;
@@ -223,26 +224,26 @@ public record Configuration(
     /**
      * Which optimizer moves what.
      *
-     * @param rules the gradient rules measured for single matrices, or saved; empty where the mode's own holds for all
      * @param separateWeights whether the engine keeps weights apart from masters anyway
      */
-    public Routing routing(Map<String, GradientRule> rules, boolean separateWeights) {
+    public Routing routing(boolean separateWeights) {
+        return routing(Map.of(), separateWeights);
+    }
+
+    /** The same with the gradient rules that a checkpoint was trained with. */
+    public Routing routing(Map<String, GradientRule> saved, boolean separateWeights) {
+        Representation weights = matrices.weights().on(separateWeights);
         Map<String, Matrices> all = hidden();
         Map<String, Rule> hidden = new HashMap<>();
         for (Outline matrix : architecture().hidden()) {
             String name = matrix.name();
             Matrices own = all.get(name);
             boolean invariant = own.view().invariant(architecture(), matrix.kind());
-            GradientRule given = rules.getOrDefault(name, rules.get(View.part(name, 0)));
-            hidden.put(name, own.rule(given == null ? own.exact(invariant) : given));
+            GradientRule before = saved.getOrDefault(name, saved.get(View.part(name, 0)));
+            hidden.put(name, own.rule(before == null ? own.gradientRule(invariant, weights.exact()) : before));
         }
         return new Routing(
-                matrix -> hidden.get(matrix.name()),
-                adamw.direction(),
-                adamw.decay,
-                adamw::share,
-                matrices.weights().on(separateWeights),
-                clip);
+                matrix -> hidden.get(matrix.name()), adamw.direction(), adamw.decay, adamw::share, weights, clip);
     }
 
     public Architecture architecture() {

@@ -39,6 +39,7 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
             Matrices own = known.computeIfAbsent(
                     groups.of(matrix), matched -> groups.over(matched).check(key(matched)));
             own.view().of(matrix, c.model().head());
+            own.requireInvariance(c.architecture(), matrix);
             all.put(matrix.name(), own);
         }
         return all;

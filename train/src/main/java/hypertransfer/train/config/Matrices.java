@@ -7,6 +7,8 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.Schedule;
 import hypertransfer.core.Space;
 import hypertransfer.core.Transfer;
+import hypertransfer.train.network.Architecture;
+import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Directions;
 import hypertransfer.train.optimizer.Representation;
@@ -54,11 +56,12 @@ public record Matrices(
         ZERO
     }
 
-    /** Where the network is evaluated: so that bits agree, as the mode says, as a measurement says, or by a rule. */
+    /** Where the network is evaluated: so that bits agree, as the mode says, so that it is exact, or by a rule. */
     public enum Gradient {
         /** At the radius where a norm follows the matrix, which carrier and target then share; elsewhere as the mode says. */
         EXACT,
         MODE,
+        /** By {@link Matrices#exact}. */
         AUTO,
         AS_IS,
         RESCALED,
@@ -82,20 +85,37 @@ public record Matrices(
     }
 
     /**
-     * The rule where none was measured, or null for the mode's own. The fair rate is one for the gradient that the carrier
-     * has where it is, and a matrix that is zero cannot be scaled.
+     * The gradient rule on a network. The fair rate is one for the gradient that the carrier has where it is, and a matrix
+     * that is zero cannot be scaled.
      *
      * @param invariant whether the loss does not depend on the scale of the matrix, or of its parts
+     * @param exactMasters whether masters are in double precision
      */
-    GradientRule exact(boolean invariant) {
+    GradientRule gradientRule(boolean invariant, boolean exactMasters) {
         boolean scalable = init != Init.ZERO || zeroRadius > 0;
-        return gradient == Gradient.EXACT && invariant && scalable && mode != Mode.FAIR ? GradientRule.AT_RADIUS : null;
+        return switch (gradient) {
+            case EXACT ->
+                invariant && scalable && mode != Mode.FAIR
+                        ? GradientRule.AT_RADIUS
+                        : transfer().gradient();
+            case AUTO -> exact(invariant, exactMasters);
+            default -> transfer().gradient();
+        };
     }
 
-    /** For the optimizer; a gradient rule that was measured, or saved, replaces the own one unless it is null. */
-    public Rule rule(GradientRule measured) {
+    /** The rule that is exact; with masters in double precision the one that also keeps a target's bits. */
+    public GradientRule exact(boolean invariant, boolean exactMasters) {
+        if (invariant && exactMasters) {
+            return GradientRule.AT_RADIUS;
+        }
+        return transfer().isPlain()
+                ? GradientRule.AS_IS
+                : invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
+    }
+
+    /** For the optimizer. */
+    public Rule rule(GradientRule gradient) {
         Transfer t = transfer();
-        GradientRule gradient = measured == null ? t.gradient() : measured;
         return new Rule(update(), new Transfer(t.target(), t.carrier(), gradient), radius, zeroRadius, view, proxyRate);
     }
 
@@ -108,12 +128,22 @@ public record Matrices(
         return 1 + (proxyGrowth - 1) * ((double) step / steps);
     }
 
+    /** Refuses a rule for scale-invariant matrices where the loss depends on the scale of this one, or of its parts. */
+    void requireInvariance(Architecture network, Outline matrix) {
+        if (gradient == Gradient.AT_RADIUS && !view.invariant(network, matrix.kind())) {
+            boolean whole = !network.invariant(matrix.kind());
+            throw new Refusal("matrices.gradient is at-radius, but the loss depends on the scale of "
+                    + (whole ? "" : "the parts that matrices.view " + view.text() + " makes of ") + matrix.name()
+                    + "; set matrices.gradient to auto");
+        }
+    }
+
     /** Refuses what cannot be trained; {@code key} names the group of keys. */
     Matrices check(String key) {
         Transfer transfer = Configuration.in(key, () -> {
             new Space.Base(targetDecay);
             curve.check(key, rate);
-            return rule(null).transfer();
+            return rule(transfer().gradient()).transfer();
         });
         boolean plainBase = transfer.isPlain() && !(transfer.carrier() instanceof Space.Hyperball);
         if (init == Init.ZERO && zeroRadius == 0 && !plainBase) { // a zero matrix has no norm that could be a radius

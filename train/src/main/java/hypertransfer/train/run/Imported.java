@@ -80,7 +80,7 @@ public record Imported(Map<String, double[]> weights) {
     /** Writes the checkpoint of a new run before its first step. */
     public void write(RunLock lock, Configuration c, Map<String, String> provenance) {
         try (Feed feed = Feed.open(c);
-                Session session = Session.open(c, Invariance.needed(c))) {
+                Session session = Session.open(c)) {
             Engine engine = session.engine();
             List<Parameter> own = session.parameters().own();
             List<Ownership.Piece> pieces = session.parameters().share().own();

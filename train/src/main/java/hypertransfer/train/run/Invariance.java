@@ -1,7 +1,6 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
-import hypertransfer.core.Refusal;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
@@ -9,14 +8,10 @@ import hypertransfer.train.config.Matrices;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Parameter;
 import hypertransfer.train.optimizer.Matrix;
-import hypertransfer.train.optimizer.View;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /**
  * How much the loss depends on the scale of each hidden matrix: {@code |f(cw) - f(w)| / f(w)}, the largest over a few
@@ -52,17 +47,9 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
                     .on(session.engine().separateWeights())
                     .exact();
             Map<String, GradientRule> rules = new LinkedHashMap<>();
-            change.forEach((name, most) ->
-                    rules.put(name, rule(hidden.get(name).transfer().isPlain(), most <= rounding, exact)));
+            change.forEach((name, most) -> rules.put(name, hidden.get(name).exact(most <= rounding, exact)));
             return new Invariance(loss, change, rounding, rules);
         }
-    }
-
-    private static GradientRule rule(boolean plain, boolean invariant, boolean exact) {
-        if (invariant && exact) {
-            return GradientRule.AT_RADIUS;
-        }
-        return plain ? GradientRule.AS_IS : invariant ? GradientRule.RESCALED : GradientRule.REPRESENTATIVE;
     }
 
     private static void represent(Session session, Parameter p, double scale) {
@@ -72,54 +59,6 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
 
     public boolean invariant(String matrix) {
         return change.get(matrix) <= rounding;
-    }
-
-    /** Refuses a rule that is exact on scale-invariant matrices only, where one of these is not. */
-    void require(List<String> matrices) {
-        String worst = matrices.stream().max(Comparator.comparing(change::get)).orElse(null);
-        if (worst != null && !invariant(worst)) {
-            throw new Refusal(String.format(
-                    Locale.ROOT,
-                    "matrices.gradient is at-radius, but the loss depends on the scale of %s: scaling it by 4 or"
-                            + " less changes the loss by up to %.3g of its value; set matrices.gradient to auto",
-                    worst,
-                    change.get(worst)));
-        }
-    }
-
-    /** The gradient rules of single matrices, where they are measured. */
-    static Map<String, GradientRule> needed(Configuration c) {
-        Map<String, Matrices> hidden = c.hidden();
-        Map<Matrices.Gradient, List<Outline>> asked = c.architecture().hidden().stream()
-                .collect(Collectors.groupingBy(
-                        matrix -> hidden.get(matrix.name()).gradient()));
-        List<Outline> auto = asked.getOrDefault(Matrices.Gradient.AUTO, List.of());
-        List<Outline> atRadius = asked.getOrDefault(Matrices.Gradient.AT_RADIUS, List.of());
-        for (Outline matrix : atRadius) {
-            View view = hidden.get(matrix.name()).view();
-            if (!view.keepsInvariance(matrix.kind())) {
-                throw new Refusal("matrices.gradient is at-radius, and the loss depends on the scale of the parts that"
-                        + " matrices.view " + view.text() + " makes of " + matrix.name()
-                        + "; set matrices.gradient to auto");
-            }
-        }
-        if (auto.isEmpty()
-                && atRadius.stream()
-                        .allMatch(matrix -> c.architecture().invariant(matrix.kind()))) { // by the norms that follow
-            return Map.of();
-        }
-        Invariance measured = measure(c);
-        measured.require(atRadius.stream().map(Outline::name).toList());
-        Map<String, GradientRule> rules = new LinkedHashMap<>();
-        for (Outline matrix : auto) {
-            Matrices own = hidden.get(matrix.name());
-            rules.put(
-                    matrix.name(),
-                    own.view().keepsInvariance(matrix.kind())
-                            ? measured.rules().get(matrix.name())
-                            : own.transfer().isPlain() ? GradientRule.AS_IS : GradientRule.REPRESENTATIVE);
-        }
-        return rules;
     }
 
     /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */

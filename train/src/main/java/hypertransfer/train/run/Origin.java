@@ -91,7 +91,7 @@ public record Origin(
                     + ", so the bits would differ (--set engine=" + now.settings.get("engine") + " allows it)");
         }
         if (!rules.equals(now.rules) && !allowed.contains("matrices.gradient")) {
-            differences.add("matrices.gradient: the measured rules are others");
+            differences.add("matrices.gradient: the rules of some matrices are others");
         }
         return differences;
     }

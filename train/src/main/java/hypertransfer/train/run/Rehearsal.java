@@ -43,7 +43,7 @@ public record Rehearsal(
     public static List<Taken> take(Configuration c, int count, double scale, RecordedRates recorded) {
         List<Taken> taken = new ArrayList<>();
         try (Feed feed = Feed.open(c);
-                Session session = Session.open(c, Invariance.needed(c))) {
+                Session session = Session.open(c)) {
             Optimizer optimizer = session.optimizer();
             ScheduledRates rates = recorded == null
                     ? ScheduledRates.of(c, optimizer.matrices(), told -> {})
@@ -70,7 +70,7 @@ public record Rehearsal(
      */
     public static Rehearsal of(Configuration c, double seconds) {
         try (Feed feed = Feed.open(c);
-                Session session = Session.open(c, Invariance.needed(c))) {
+                Session session = Session.open(c)) {
             ScheduledRates rates = ScheduledRates.of(c, session.optimizer().matrices(), told -> {});
             Schedule adam = c.adamw().schedule(c.steps());
             session.decide(feed.training(0, 0));

@@ -83,13 +83,14 @@ public record Session(
         return of(engine, new Alone(), Transport.AUTO, architecture, routing, masters, 1, false);
     }
 
-    /**
-     * Opens the engine and initialises the network as a configuration says.
-     *
-     * @param rules the gradient rules measured for single matrices; empty where the mode's own holds for all
-     */
-    public static Session open(Configuration c, Map<String, GradientRule> rules) {
-        return bare(c, rules, new Alone()).initialize(c);
+    /** Opens the engine and initialises the network as a configuration says. */
+    public static Session open(Configuration c) {
+        return open(c, engine -> engine);
+    }
+
+    /** The same with the gradient rules that a checkpoint was trained with. */
+    static Session open(Configuration c, Map<String, GradientRule> saved) {
+        return bare(engine(c), c, saved, new Alone()).initialize(c);
     }
 
     /** The same with a door of one's own before the engine. */
@@ -101,12 +102,12 @@ public record Session(
      * The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share, and
      * without weights: {@link #initialize} it, or load a checkpoint.
      */
-    static Session bare(Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        return bare(engine(c), c, rules, ranks);
+    static Session bare(Configuration c, Ranks ranks) {
+        return bare(engine(c), c, Map.of(), ranks);
     }
 
-    private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> rules, Ranks ranks) {
-        Routing routing = c.routing(rules, engine.separateWeights());
+    private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> saved, Ranks ranks) {
+        Routing routing = c.routing(saved, engine.separateWeights());
         return of(engine, ranks, c, routing, routing.masters(c.architecture().hidden()));
     }
 

@@ -116,7 +116,7 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
     }
 
     private static int first(Configuration c, Dialect dialect, Path file) {
-        try (Session session = Session.open(c, Invariance.needed(c))) {
+        try (Session session = Session.open(c)) {
             Map<String, Parameter> all = new HashMap<>();
             session.parameters().all().forEach(p -> all.put(p.name(), p));
             write(name -> session.engine().read(all.get(name).weight()), c, dialect, 0, file);

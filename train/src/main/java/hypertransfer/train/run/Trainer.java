@@ -117,7 +117,7 @@ public final class Trainer {
     /** A session without weights, once all ranks are known to train the same. */
     private Session agreed(Feed feed, boolean resume) {
         Agreement.compare(ranks, facts(feed, resume));
-        return Session.bare(c, Invariance.needed(c), ranks);
+        return Session.bare(c, ranks);
     }
 
     /** What all ranks must have in common before they start. */

@@ -8,6 +8,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.Rig;
 import hypertransfer.train.optimizer.Direction;
 import hypertransfer.train.optimizer.Routing;
+import hypertransfer.train.optimizer.View;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,38 @@ class DesignTest {
                 }
             }
             assertThat(rig.loss()).isEqualTo(loss);
+        }
+    }
+
+    /** A norm follows every head of queries, keys and M1's values, but no other part of a matrix. */
+    @ParameterizedTest
+    @MethodSource("networks")
+    void scaleMattersJustForPartsThatNoNormFollows(Architecture network) {
+        try (Rig rig = new Rig(rig(network), ROUTING, 1, false)) {
+            double loss = rig.loss();
+            for (View view : Stream.of("heads", "blocks:4x1", "blocks:1x2")
+                    .map(View::parse)
+                    .toList()) {
+                for (Parameter p : rig.parameters.hidden()) {
+                    Outline matrix = p.outline();
+                    if (matrix.rows() % view.down() != 0 || matrix.cols() % view.across() != 0) {
+                        continue;
+                    }
+                    int[] parts = view.parts(matrix, rig.engine.dims().D());
+                    double largest = 0;
+                    for (int k = 0; k <= Arrays.stream(parts).max().orElseThrow(); k++) {
+                        int part = k;
+                        double scaled = rig.scaledLoss(p, i -> parts[i] == part ? 3 : 1);
+                        largest = Math.max(largest, Math.abs(scaled - loss));
+                    }
+                    String where = view.text() + " of " + p.name() + " in " + network.label();
+                    if (view.invariant(network, matrix.kind())) {
+                        assertThat(largest).as(where).isLessThan(1e-8);
+                    } else {
+                        assertThat(largest).as(where).isGreaterThan(1e-4);
+                    }
+                }
+            }
         }
     }
 

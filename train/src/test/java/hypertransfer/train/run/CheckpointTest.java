@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
@@ -42,7 +41,7 @@ class CheckpointTest {
     @Test
     void damageAnywhereIsRefusedAndThePreviousUsed() throws IOException {
         Path numbers = run.checkpoints().getFirst();
-        try (Session session = Session.open(c, Map.of())) {
+        try (Session session = Session.open(c)) {
             for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
                 byte[] good = Files.readAllBytes(file);
                 for (int at : positions(good.length)) {
@@ -137,7 +136,7 @@ class CheckpointTest {
         Run kept = new Run(dir.resolve("kept"));
         for (int step = 10; step <= 50; step += 10) {
             double validation = step == 20 ? 1.5 : 2;
-            try (Session session = Session.open(c, Map.of())) {
+            try (Session session = Session.open(c)) {
                 new Snapshot(session)
                         .begin(kept, step, step == 30 ? null : validation, null)
                         .finish();

@@ -256,8 +256,12 @@ class OriginTest {
     @Test
     void atRadiusIsRefusedWhereTheScaleMatters() {
         assertRefused(() -> warnings("network=M2", "matrices.gradient=at-radius"))
-                .hasMessageMatching(".*depends on the scale of blocks\\.0\\.[a-z.]+: .* by up to 0\\.\\d+ of its value;"
-                        + " set matrices.gradient to auto");
+                .hasMessageContaining("depends on the scale of blocks.0.attn.v.weight; set matrices.gradient to auto");
+        assertRefused(
+                () -> warnings("network=M1", "matrices.gradient=at-radius", "matrices.view=heads"),
+                "depends on the scale of the parts that matrices.view heads makes of blocks.0.attn.o.weight; set");
+        assertThat(warnings("network=M2", "matrices.groups.q|k.gradient=at-radius"))
+                .isEmpty();
         assertThat(warnings("network=M1", "matrices.gradient=at-radius")).isEmpty();
     }
 

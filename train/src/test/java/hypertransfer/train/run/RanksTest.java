@@ -39,7 +39,7 @@ class RanksTest {
         List<Object> result = new ArrayList<>();
         Threads.Body body = ranks -> {
             try (Feed feed = Feed.open(c);
-                    Session session = Session.bare(c, Map.of(), ranks).initialize(c)) {
+                    Session session = Session.bare(c, ranks).initialize(c)) {
                 for (int step = 0; step < 3; step++) {
                     session.gradient(feed, step, () -> false);
                     Object taken = List.of(
@@ -151,13 +151,13 @@ class RanksTest {
                 .configuration("engine=cpu", "model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4], messages = new long[4];
         Threads.run(4, ranks -> {
-            try (Session session = Session.bare(c, Map.of(), ranks).initialize(c)) {
+            try (Session session = Session.bare(c, ranks).initialize(c)) {
                 total[ranks.rank()] = session.memory().bytes().get(Role.STATE);
                 messages[ranks.rank()] = session.memory().messages();
                 assertThat(session.memory().table()).contains("messages ");
             }
         });
-        try (Session whole = Session.open(c, Map.of())) {
+        try (Session whole = Session.open(c)) {
             long all = whole.memory().bytes().get(Role.STATE);
             for (long state : total) {
                 assertThat((double) state / all).isBetween(0.2, 0.3);
@@ -176,7 +176,7 @@ class RanksTest {
     void gradientsAreReadyBlockByBlock() {
         Configuration c = new Tiny(directory).configuration("model.layers=3");
         try (Feed feed = Feed.open(c);
-                Session session = Session.open(c, Map.of())) {
+                Session session = Session.open(c)) {
             Feed.Batch batch = feed.training(0, 0);
             Parameters parameters = session.parameters();
             session.network().gradient(batch.inputs(), batch.targets(), 0, null);
@@ -211,8 +211,7 @@ class RanksTest {
     @Test
     void ranksThatCannotShareMicroBatchesAreRefused() {
         Configuration c = new Tiny(directory).configuration("model.accumulation=6");
-        assertRefused(() ->
-                        Threads.run(4, ranks -> Session.bare(c, Map.of(), ranks).initialize(c)))
+        assertRefused(() -> Threads.run(4, ranks -> Session.bare(c, ranks).initialize(c)))
                 .hasMessage("a step has 6 micro-batches (model.accumulation), which 4 ranks cannot share evenly;"
                         + " start 1, 2, 3, 6 ranks, or set model.accumulation to a multiple of 4");
     }

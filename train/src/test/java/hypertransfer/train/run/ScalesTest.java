@@ -129,7 +129,7 @@ class ScalesTest {
     /** The loss of the first validation micro-batch with the last checkpoint's matrices as they stand there. */
     private static double firstWindow(Tiny tiny, Path run) {
         Configuration plain = tiny.configuration("engine=reference", "network=M2");
-        try (Session session = Session.open(plain, Map.of());
+        try (Session session = Session.open(plain);
                 Feed feed = Feed.open(plain);
                 SafeTensors saved = SafeTensors.read(
                         Checkpoint.tensorsOf(new Run(run).checkpoints().getFirst()))) {

@@ -26,7 +26,7 @@ class SessionTest {
     void whatKnowsNothingIsValidatedOnOneWindow() {
         Configuration c = new Tiny(dir).configuration("validation.batches=4");
         try (Feed feed = Feed.open(c);
-                Session session = Session.open(c, Invariance.needed(c))) {
+                Session session = Session.open(c)) {
             assertThat(session.validate(feed, 0, () -> true)).as("told to stop").isEmpty();
             assertThat(session.validate(feed, 5, () -> true)).isEmpty();
             assertThat(validation(session, feed, 0)).isEqualTo(session.loss(feed.validation(0)));

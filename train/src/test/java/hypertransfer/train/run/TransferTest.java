@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs that follow others: in double precision their curves agree to rounding. */
 class TransferTest {
@@ -68,15 +69,14 @@ class TransferTest {
     void autoTakesTheRuleThatIsExactForEachMatrix() {
         Configuration c = tiny.configuration(
                 "network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto", "matrices.master=float32");
-        Map<String, GradientRule> rules = Invariance.measure(c).rules();
-        assertThat(rules).hasSize(6);
-        rules.forEach((matrix, rule) -> assertThat(rule)
-                .as(matrix)
-                .isEqualTo(
-                        matrix.matches(".*attn\\.[qk]\\.weight")
-                                ? GradientRule.RESCALED
-                                : GradientRule.REPRESENTATIVE));
-        try (Session session = Session.open(c, rules)) {
+        try (Session session = Session.open(c)) {
+            assertThat(session.rules())
+                    .hasSize(6)
+                    .allSatisfy((matrix, rule) -> assertThat(rule)
+                            .isEqualTo(
+                                    matrix.matches(".*attn\\.[qk]\\.weight")
+                                            ? GradientRule.RESCALED
+                                            : GradientRule.REPRESENTATIVE));
             assertThat(session.routing().table(session.parameters().all()).lines())
                     .filteredOn(line -> line.contains("attn.q.") || line.contains("attn.k."))
                     .hasSize(2)
@@ -85,8 +85,35 @@ class TransferTest {
                     .filteredOn(line -> line.contains(", gradient representative, Muon "))
                     .hasSize(4);
         }
-        Configuration m1 = tiny.configuration("network=M1", "matrices.mode=hypertransfer");
-        assertThat(Invariance.measure(m1).rules()).doesNotContainValue(GradientRule.REPRESENTATIVE);
+    }
+
+    /** The rules follow from the network's norms, and nothing is measured when a run starts. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "network=M1",
+                "network=M2",
+                "network=M1 model.mlp=gelu model.norm=layer model.window=2",
+                "network=M1 model.mlp=swiglu model.kv_heads=1 model.qk_norm=false model.tied=true",
+                "network=M2 model.mlp=swiglu model.kv_heads=1 model.norm=layer",
+                "network=M2 model.mlp=gelu model.norm=layer model.qk_norm=false model.bias=true"
+                        + " model.positions=learned model.embed_norm=false model.tied=true", // GPT-2
+                "network=M2 model.mlp=swiglu model.qk_norm=false model.embed_norm=false" // Llama
+            })
+    void autoTakesTheRulesThatAreMeasured(String network) {
+        List<String> settings = new ArrayList<>(List.of(network.split(" ")));
+        settings.addAll(List.of("engine=reference", "matrices.gradient=auto"));
+        for (Mode mode : List.of(Mode.BASE, Mode.HYPERTRANSFER, Mode.FAIR)) {
+            for (String master : List.of("float32", "float64")) {
+                Configuration c =
+                        tiny.configuration(settings, "matrices.mode=" + mode.label(), "matrices.master=" + master);
+                try (Session session = Session.open(c)) {
+                    assertThat(session.rules())
+                            .as(mode + " " + master)
+                            .isEqualTo(Invariance.measure(c).rules());
+                }
+            }
+        }
     }
 
     @ParameterizedTest
@@ -356,8 +383,7 @@ class TransferTest {
     }
 
     private static List<Matrix> matrices(Configuration c) {
-        return Matrix.of(
-                c.architecture().hidden(), c.routing(Map.of(), false), c.model().head());
+        return Matrix.of(c.architecture().hidden(), c.routing(false), c.model().head());
     }
 
     @Test
