@@ -23,11 +23,11 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -231,34 +231,23 @@ public final class RatesCommand implements Runnable {
         };
     }
 
-    /** The tuned run's keys that the horizon law changes, those of groups too, with seven digits of their values there. */
+    /** The tuned run's keys that the horizon law changes, those of groups last, with seven digits of their values there. */
     private static Map<String, Double> carried(Configuration tuned, Horizon law) {
         tuned.hidden()
                 .values()
                 .forEach(m -> law.check(m.rate(), m.transfer().target().decay()));
-        Matrices m = tuned.matrices();
         Map<String, Double> values = new LinkedHashMap<>();
         if (law.from() == law.to()) {
             return values;
         }
-        values.put("matrices.rate", m.rate());
-        values.put("matrices.decay", m.decay());
-        if (m.mode() == Mode.DECAY_TRANSFER) {
-            values.put("matrices.target_decay", m.targetDecay());
-        }
-        values.put("adamw.rate", tuned.adamw().rate());
-        values.put("adamw.embedding_rate", tuned.adamw().embeddingRate());
-        values.put("adamw.head_rate", tuned.adamw().headRate());
-        values.put("adamw.gain_rate", tuned.adamw().gainRate());
-        values.put("adamw.decay", tuned.adamw().decay());
-        values.values().removeIf(Objects::isNull);
-        m.groups()
-                .forEach((pattern, own) -> own.forEach((key, value) -> {
-                    if (values.containsKey("matrices." + key)) {
-                        values.put("matrices.groups." + pattern + "." + key, ((Number) value).doubleValue());
-                    }
-                }));
-        values.replaceAll((key, value) -> Double.valueOf("%.7g".formatted(law.factor() * value)));
+        String target = tuned.matrices().mode() == Mode.DECAY_TRANSFER ? "|target_decay" : "";
+        String keys = "matrices\\.(groups\\..*\\.)?(rate|decay" + target + ")|adamw\\.(.*_)?(rate|decay)";
+        Map<String, String> settings = ConfigurationFile.settings(tuned);
+        settings.keySet().stream()
+                .filter(key -> key.matches(keys) && !settings.get(key).equals("null"))
+                .sorted(Comparator.comparing(key -> key.startsWith("matrices.groups.")))
+                .forEach(key -> values.put(
+                        key, Double.valueOf("%.7g".formatted(law.factor() * Double.parseDouble(settings.get(key))))));
         return values;
     }
 
