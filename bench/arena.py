@@ -71,17 +71,14 @@ def policies(parts):
     ]
 
 
-def norms(seeds):
-    losses = [{run["run"]: run["validation"] for run in seed["runs"]} for seed in seeds]
-
-    def of(run):
-        return [loss[run] for loss in losses]
+def norms(parts):
+    losses = {key: row["losses"] for key, row in rows(parts, "M2").items()}
 
     def apart(run, other):
-        return "" if run == other else str(Difference(float, of(run), of(other)))
+        return "" if run == other else str(Difference(float, losses[run], losses[other]))
 
     return ("the proxy norm", "validation", "minus the recursion", "minus a norm that stays"), [
-        (text, f"{mean(of(run)):.4f}", apart(run, "recursion"), apart(run, "fixed"))
+        (text, f"{mean(losses[run]):.4f}", apart(run, "recursion"), apart(run, "fixed"))
         for run, text in NORMS.items()
     ]
 
@@ -89,8 +86,8 @@ def norms(seeds):
 def main(*arguments):
     files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
     answers = [json.loads(line) for line in sys.stdin if line.strip()]
-    parts = [{part["name"]: part for part in answer["parts"]} for answer in answers[:3]]
-    made = {"directions": directions(parts[0]), "policies": policies(parts[1]), "larger": policies(parts[2]), "norms": norms(answers[3])}
+    parts = [{part["name"]: part for part in answer["parts"]} for answer in answers]
+    made = {"directions": directions(parts[0]), "policies": policies(parts[1]), "larger": policies(parts[2]), "norms": norms(parts[3])}
     made = {name: table(*rows) for name, rows in made.items()}
     return fill(files, made, "--write" in arguments)
 

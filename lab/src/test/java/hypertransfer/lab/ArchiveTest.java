@@ -98,8 +98,11 @@ class ArchiveTest {
         assertThat(temporary).isEmptyDirectory();
         assertThat(fine(release, Map.of(), "--version")).contains("HyperTransfer ");
         assertThat(fine(release, Map.of(), "demo --quick"))
-                .contains("M1: m1-muon and m1-muonh end 0.041 apart; every transfer has all losses of its target");
-        assertThat(release.resolve("out/demo-quick/report-M1.html")).isNotEmptyFile();
+                .contains(
+                        "compared with m1-muon; they end 0.041 apart",
+                        "m1-hypertransfer has all losses of m1-muon, to the last bit",
+                        "m1-inverse-hypertransfer has all losses of m1-muonh, to the last bit");
+        assertThat(release.resolve("out/demo-quick/report.html")).isNotEmptyFile();
         try (Stream<Path> natives = Files.find(temporary, 9, (file, is) -> is.isRegularFile())) {
             assertThat(natives.map(file -> file.getFileName().toString())).anyMatch(file -> file.contains("openblas"));
         }

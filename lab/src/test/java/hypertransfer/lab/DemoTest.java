@@ -36,12 +36,18 @@ class DemoTest {
         // Muon and MuonH are not the same curve: the transfers have something to do
         Gap different = Gap.of(directory.resolve("m1-muon"), directory.resolve("m1-muonh"));
         assertThat(different.training().largest()).isGreaterThan(1e-3);
-        assertThat(directory.resolve("report-M1.html")).isNotEmptyFile();
-        assertThat(directory.resolve("report-M2.html")).content().contains(experiment.title() + ": network M2\"");
+        assertThat(directory.resolve("report.html"))
+                .content()
+                .contains(experiment.title() + "\"", "m1-inverse-hypertransfer", "m2-inverse-hypertransfer-plus");
         assertThat(out)
                 .containsPattern("run 2 of \\d, .*; \\d+:\\d\\d left for these \\d runs")
-                .contains("report of M1: file:", "m2-inverse-hypertransfer-plus")
-                .containsPattern(
-                        "M1: m1-muon and m1-muonh end 0.\\d+ apart; every transfer has all losses of its target, to the last bit");
+                .contains("report: file:")
+                .containsPattern("M1: .*, compared with m1-muon; they end 0.\\d+ apart")
+                .containsPattern("M2: .*, compared with m2-muon; they end 0.\\d+ apart")
+                .contains(
+                        "m1-hypertransfer has all losses of m1-muon, to the last bit",
+                        "m1-inverse-hypertransfer has all losses of m1-muonh, to the last bit",
+                        "m2-hypertransfer-plus has all losses of m2-muon, to the last bit",
+                        "m2-inverse-hypertransfer-plus has all losses of m2-muonh, to the last bit");
     }
 }

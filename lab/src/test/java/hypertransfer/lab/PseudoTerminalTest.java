@@ -58,7 +58,7 @@ class PseudoTerminalTest {
             runs out | mean rate .*out/lion-1 finished .*out/muon-2
             sweep muon.yaml --grid model.head=4,8 --grid model.width=8,12 --out o/s | left out: model.head=8 model.width=12: .*best [0-9.]+ with
             fair out/muon-1 out/lion-1 --out o/f | each at its own rates.*fair: each at the effective rates of muon-1, .*share lion-1 .*\\d %
-            reproduce two.yaml --out o/e | final gap largest gap end/peak .*mean over all matrices
+            reproduce two.yaml --out o/e | rank validation angle end/peak .*mean over matrices and seeds .*twin has all losses of muon
             train muon.yaml --dry-run | parameters 4,896 .*time [0-9:]+: .* s per step
             transfer out/muon-1 --mode hypertransfer | gap to the target: .*angle to the target .*next: ht report
             transfer out/nope --mode hypertransfer | ^ht: out/nope is not a run: .*lists the runs there are$

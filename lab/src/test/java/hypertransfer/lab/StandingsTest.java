@@ -236,6 +236,14 @@ class StandingsTest {
                 .doesNotExist();
     }
 
+    /** All runs have the same first loss. */
+    @Test
+    void oneStepIsTooFewToCompare() throws IOException {
+        Path plain = Files.writeString(dir.resolve("one.yaml"), Ht.EXPERIMENT);
+        assertThat(ht.fine("reproduce", plain, "--set steps=1 --out", dir.resolve("one")))
+                .contains("twin and muon have too few losses in common to be compared");
+    }
+
     /** One point ended the whole experiment. */
     @Test
     void aPointOfAGridMayDiverge() throws IOException {

@@ -69,11 +69,11 @@ record Paired(int pairs, double mean, Double deviation, Double low, Double high,
      *     then no share is ruled out, or there is one pair
      */
     record Share(double mean, Double low, Double high) {
-        /** Nothing where the whole is nothing, or a rounding. */
+        /** Nothing where the whole is nothing, a rounding, or unknown. */
         static Share of(double[] part, double[] whole) {
             int n = part.length;
             double a = Paired.mean(part), b = Paired.mean(whole);
-            if (Math.abs(b) < 1e-9) {
+            if (Math.abs(b) < 1e-9 || !Double.isFinite(b)) {
                 return null;
             }
             if (n > 1) { // all q with |a - q b| within the reach of its own interval: a quadratic inequality

@@ -5,7 +5,6 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
-import hypertransfer.lab.experiment.Outcome;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Sharing;
 import hypertransfer.lab.report.Report;
@@ -21,7 +20,6 @@ import hypertransfer.train.network.Preset;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -29,13 +27,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
  * How the runs of an experiment stand over its seeds: each as it is, and as {@code again} trains it once more.
  *
- * @param parts the runs as they are, then those of each entry of {@code again} that follows nothing
+ * @param parts the runs of each network as they are, then those of each entry of {@code again} that follows nothing
  * @param twins the runs that follow others, and how near they are
  */
 public record Standings(List<Part> parts, List<Twin> twins) {
@@ -43,19 +42,33 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     /**
      * Runs that were trained in one way.
      *
-     * @param name own, or the entry of {@code again}
+     * @param name the network, or in an experiment with {@code again} own or the entry
      * @param reference the run that the others are compared with
      * @param rows the lowest loss first
      */
-    public record Part(String name, String title, String reference, List<Row> rows) {}
+    public record Part(String name, String title, String reference, List<Row> rows) {
+        private boolean own() {
+            return rows.stream().allMatch(row -> row.run.equals(row.row));
+        }
+
+        /** How far apart its runs end; nothing where fewer than two have a loss. */
+        private String apart() {
+            List<Double> ends = rows.stream()
+                    .flatMap(row -> Stream.ofNullable(row.validation))
+                    .toList();
+            return ends.size() < 2 ? "" : "; they end %.2g apart".formatted(ends.getLast() - ends.getFirst());
+        }
+    }
 
     /**
      * @param row the run of the experiment that it belongs to
      * @param folder the name of its folders; null where there is none, because its grid diverged
      * @param tuned the values that were chosen from its grid
      * @param edges the keys of these that ended at an end of the grid
-     * @param validation the mean over seeds of the last validation loss; null where it diverged, like what follows
+     * @param losses the last validation loss of each seed; null where it diverged, like what follows
+     * @param validation their mean
      * @param angle the accumulated angle, mean over seeds
+     * @param endToPeak the last effective rate over the largest, mean over matrices and seeds
      * @param difference to the reference, which has none
      * @param share of the distance between the run whose configuration it has and the run whose schedule it has, what the
      *     schedule makes: 0 where it ends as the first, 1 where it ends as the second
@@ -67,8 +80,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             int rank,
             Map<String, String> tuned,
             List<String> edges,
+            double[] losses,
             Double validation,
             Double angle,
+            Double endToPeak,
             @JsonUnwrapped Paired difference,
             @JsonUnwrapped(prefix = "share_") Paired.Share share) {
         private String interval() {
@@ -88,18 +103,28 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                 return null;
             }
             String mean = "%.0f %%".formatted(100 * share.mean());
-            boolean single = difference != null && difference.pairs() == 1;
             return share.low() != null
                     ? mean + " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high())
-                    : single ? mean : "unclear";
+                    : losses.length == 1 ? mean : "unclear";
         }
     }
 
-    /** A run that follows another, with the largest gap of any loss at any step and seed. */
-    public record Twin(String run, String follows, double gap) {}
-
-    /** One seed's part of the JSON line of an experiment without {@code again}; of one seed only the runs are printed. */
-    private record Answer(long seed, List<Outcome.Row> runs) {}
+    /**
+     * A run that follows another.
+     *
+     * @param gap the largest gap of any loss at any step and seed; NaN where too few are common
+     * @param end its last validation loss minus that of the other, mean over seeds
+     */
+    public record Twin(String run, String follows, double gap, double end) {
+        private String text() {
+            return Double.isNaN(gap)
+                    ? "%s and %s have too few losses in common to be compared".formatted(run, follows)
+                    : gap == 0
+                            ? "%s has all losses of %s, to the last bit".formatted(run, follows)
+                            : "%s is within %.1e of %s at every step and ends %.1e %s it"
+                                    .formatted(run, gap, follows, Math.abs(end), end < 0 ? "below" : "above");
+        }
+    }
 
     /**
      * Trains an experiment for each seed, one after the other, and shows it; returns the exit code.
@@ -120,8 +145,6 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         if (seeds < 1) {
             throw new Refusal("--seeds is " + seeds + "; it must be one or more");
         }
-        boolean plain = experiment.again().isEmpty();
-        List<Answer> answers = new ArrayList<>();
         List<Plan> plans = new ArrayList<>();
         try (Interrupt interrupt = new Interrupt()) {
             for (int k = 0; k < seeds; k++) {
@@ -138,30 +161,27 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                     json.words().print(Next.again(to));
                     return Exit.INTERRUPTED;
                 }
-                if (plain) {
-                    answers.add(new Answer(seed, Outcome.show(plans.getLast())));
-                }
+                plans.getLast().requireResults();
             }
         }
-        if (!plain || seeds > 1) {
-            of(plans).show(plans, to, json, !plain);
-        }
-        if (json.only && plain) {
-            json.line(seeds > 1 ? answers : answers.getFirst().runs());
-        }
+        of(plans).show(plans, to, json);
         return Exit.FINE;
     }
 
     /** Of the plans of all seeds, which are finished. */
     private static Standings of(List<Plan> plans) {
         Experiment experiment = plans.getFirst().experiment();
-        List<String> runs = experiment.runs().entrySet().stream()
-                .filter(run -> run.getValue().follows() == null)
-                .map(Map.Entry::getKey)
-                .toList();
+        boolean again = !experiment.again().isEmpty(); // where a run may have no result
+        Map<String, List<String>> own = new LinkedHashMap<>();
+        experiment.runs().forEach((run, member) -> {
+            if (member.follows() == null) {
+                own.computeIfAbsent(again ? "own" : network(plans, run), name -> new ArrayList<>())
+                        .add(run);
+            }
+        });
         List<Part> parts = new ArrayList<>();
         List<Twin> twins = new ArrayList<>();
-        parts.add(part(plans, "own", "each at its own rates", runs.getFirst(), runs));
+        own.forEach((name, of) -> parts.add(part(plans, name, "each at its own rates", of.getFirst(), of, "")));
         experiment.again().forEach((entry, how) -> {
             if (how.follows() != null) {
                 return;
@@ -169,20 +189,22 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             List<String> of = how.of(experiment.runs().keySet());
             String whose = how.recordedOf() == null ? "each" : how.recordedOf();
             String title = (how.like() == null ? "each" : how.like()) + " at the effective rates of " + whose;
-            String reference = how.like() != null ? how.like() : how.recordedOf() != null ? whose : runs.getFirst();
-            parts.add(part(plans, entry, title, reference, of));
+            String reference =
+                    how.like() != null ? how.like() : how.recordedOf() != null ? whose : parts.getFirst().reference;
+            parts.add(part(plans, entry, title, reference, of, "-" + entry));
         });
         experiment.members().forEach((run, member) -> {
-            if (member.follows() != null && finite(losses(plans, run))) {
+            if (member.follows() != null && Double.isFinite(mean(plans, run))) {
                 twins.add(twin(plans, run, member.follows()));
             }
         });
         return new Standings(parts, twins);
     }
 
-    private static Part part(List<Plan> plans, String name, String title, String reference, List<String> of) {
+    private static Part part(
+            List<Plan> plans, String name, String title, String reference, List<String> of, String suffix) {
         Map<String, String> rows = new LinkedHashMap<>(); // by the run that stands for it
-        of.forEach(row -> rows.put(name.equals("own") ? row : row + "-" + name, row));
+        of.forEach(row -> rows.put(row + suffix, row));
         if (!of.contains(reference)) {
             rows.put(reference, reference);
         }
@@ -190,23 +212,20 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         double[] others = losses(plans, reference);
         for (String run : rows.keySet()) {
             double[] apart = minus(losses(plans, run), others);
-            if (finite(apart) && !run.equals(reference)) {
+            if (Double.isFinite(Paired.mean(apart)) && !run.equals(reference)) {
                 differences.put(run, Paired.of(apart));
             }
         }
         List<Paired> family = List.copyOf(differences.values());
         differences.replaceAll((run, difference) -> difference.corrected(family));
-        Map<String, Double> means = new HashMap<>();
-        rows.keySet().forEach(run -> means.put(run, Paired.mean(losses(plans, run))));
-        List<Row> ranked = rows.keySet().stream()
-                .sorted(Comparator.comparing(means::get))
-                .map(run -> {
-                    long lower = means.values().stream()
-                            .filter(mean -> mean < means.get(run))
-                            .count();
-                    return row(plans, run, rows.get(run), 1 + (int) lower, differences.get(run));
-                })
-                .toList();
+        List<Double> means =
+                rows.keySet().stream().map(run -> mean(plans, run)).sorted().toList();
+        List<Row> ranked = new ArrayList<>();
+        rows.forEach((run, row) -> {
+            int rank = 1 + means.indexOf(mean(plans, run));
+            ranked.add(row(plans, run, row, rank, differences.get(run)));
+        });
+        ranked.sort(Comparator.comparing(Row::rank));
         return new Part(name, title, reference, ranked);
     }
 
@@ -215,104 +234,118 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         Experiment.Member member = first.experiment().members().get(run);
         Map<String, String> tuned = first.chosen(run).map(Plan.Point::grid).orElse(Map.of());
         String folder = first.chosen(run).map(Plan.Point::folder).orElse(null);
+        double mean = mean(plans, run);
+        if (!Double.isFinite(mean)) {
+            return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null, null, null);
+        }
         double[] own = losses(plans, run);
-        if (!finite(own)) {
-            return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null);
-        }
-        double angle = Paired.mean(plans.stream()
-                .mapToDouble(plan ->
-                        Turning.of(new Run(plan.path(run).orElseThrow())).angle())
-                .toArray());
+        List<Turning> turnings = runs(plans, run).map(Turning::of).toList();
+        double angle = Paired.mean(turnings.stream().mapToDouble(Turning::angle).toArray());
+        double ratio =
+                Paired.mean(turnings.stream().mapToDouble(Turning::finalToPeak).toArray());
         Paired.Share share = null;
-        if (member.recordedOf() != null && member.like() != null) {
+        if (member.recordedOf() != null && member.like() != null && !member.elsewhere()) {
             double[] from = losses(plans, member.like()), to = losses(plans, member.recordedOf());
-            share = finite(from) && finite(to) ? Paired.Share.of(minus(from, own), minus(from, to)) : null;
+            share = Paired.Share.of(minus(from, own), minus(from, to));
         }
-        return new Row(run, row, folder, rank, tuned, first.edges(run), Paired.mean(own), angle, difference, share);
+        return new Row(run, row, folder, rank, tuned, first.edges(run), own, mean, angle, ratio, difference, share);
     }
 
     private static Twin twin(List<Plan> plans, String run, String follows) {
-        double largest = plans.stream()
-                .map(plan ->
-                        Gap.of(plan.path(run).orElseThrow(), plan.path(follows).orElseThrow()))
-                .mapToDouble(gap ->
-                        Math.max(gap.training().largest(), gap.validation().largest()))
-                .max()
-                .orElseThrow();
-        return new Twin(run, follows, largest);
+        double largest = 0;
+        for (Plan plan : plans) {
+            Gap gap = Gap.of(plan.path(run).orElseThrow(), plan.path(follows).orElseThrow());
+            largest = Math.max(
+                    largest, Math.max(gap.training().largest(), gap.validation().largest()));
+        }
+        return new Twin(run, follows, largest, mean(plans, run) - mean(plans, follows));
+    }
+
+    private static String network(List<Plan> plans, String run) {
+        Configuration c = runs(plans, run).findFirst().orElseThrow().configuration();
+        return c.network().name();
+    }
+
+    private static Stream<Run> runs(List<Plan> plans, String run) {
+        return plans.stream().flatMap(plan -> plan.path(run).stream()).map(Run::new);
     }
 
     private static double[] losses(List<Plan> plans, String run) {
         return plans.stream().mapToDouble(plan -> plan.loss(run)).toArray();
     }
 
-    private static boolean finite(double[] losses) {
-        return Arrays.stream(losses).allMatch(Double::isFinite);
+    private static double mean(List<Plan> plans, String run) {
+        return Paired.mean(losses(plans, run));
     }
 
     private static double[] minus(double[] a, double[] b) {
         return IntStream.range(0, a.length).mapToDouble(i -> a[i] - b[i]).toArray();
     }
 
-    /** Prints the tables, where asked for the line for programs, and writes the page of the runs in them. */
-    private void show(List<Plan> plans, Path directory, JsonOption json, boolean line) {
+    /** Prints the tables, or the line for programs, and writes the page. */
+    private void show(List<Plan> plans, Path directory, JsonOption json) {
+        Experiment experiment = plans.getFirst().experiment();
+        boolean again = !experiment.again().isEmpty();
         PrintWriter words = Width.folded(json.words());
         for (Part part : parts) {
             words.println();
-            words.println(part.name + ": " + part.title + ", compared with " + part.reference);
-            print(part, words, part == parts.getFirst());
+            words.println(part.name + ": " + part.title + ", compared with " + part.reference + part.apart());
+            print(part, words, plans.size() > 1);
         }
         words.println();
         words.println("angle: the sum of all effective rates, in radians, mean over matrices and seeds");
+        words.println("end/peak: the last effective rate over the largest, mean over matrices and seeds");
         words.println(
                 plans.size() == 1
                         ? "one seed: whether a difference is noise cannot be told"
                         : "interval, Holm: of the difference over " + plans.size()
                                 + " seeds, corrected for the table's tests");
-        if (parts.size() > 1) {
+        if (again) {
             words.println(
                     "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");
         }
-        String ends = parts.getFirst().rows.stream()
+        String ends = parts.stream()
+                .flatMap(part -> part.rows.stream())
                 .filter(row -> !row.edges.isEmpty())
                 .map(row -> row.run + " (" + String.join(", ", row.edges) + ")")
+                .distinct()
                 .collect(Collectors.joining(", "));
         if (!ends.isEmpty()) {
             words.println("best at an end of its grid: " + ends + "; add values to the file and run the command again");
         }
-        for (Twin twin : twins) {
-            words.println(
-                    twin.gap == 0
-                            ? twin.run + " has all losses of " + twin.follows + ", to the last bit"
-                            : "%s is within %.1e of %s at every step".formatted(twin.run, twin.gap, twin.follows));
-        }
+        twins.forEach(twin -> words.println(twin.text()));
         ObjectNode message = JsonMapper.shared().valueToTree(this);
-        message.put("type", parts.size() > 1 ? "standings" : ""); // one part is the page's own table
-        List<Path> runs = plans.getFirst().experiment().members().keySet().stream()
-                .flatMap(run -> plans.stream().flatMap(plan -> plan.path(run).stream()))
+        message.put("type", again ? "standings" : ""); // own rates only are the page's own table
+        List<Path> runs = experiment.members().keySet().stream()
+                .flatMap(run -> runs(plans, run))
+                .map(Run::directory)
                 .toList();
         Path page = directory.resolve("report.html");
-        String title = plans.getFirst().experiment().title();
-        Sharing.inTurn(() -> Report.write(title, null, runs, page, message.toString()));
+        Sharing.inTurn(() -> Report.write(experiment.title(), null, runs, page, message.toString()));
         words.println("report: " + page.toAbsolutePath().normalize().toUri());
         words.flush();
-        if (line && json.only) {
+        if (json.only) {
             json.line(this);
         }
     }
 
-    private void print(Part part, PrintWriter words, boolean own) {
+    private void print(Part part, PrintWriter words, boolean several) {
         Map<String, Integer> before = parts.getFirst().rows.stream().collect(Collectors.toMap(Row::run, Row::rank));
         Table<Row> table = new Table<Row>().column("run", "%s", Row::row).column("rank", "%4d", Row::rank);
-        if (!own) {
+        if (!part.own()) {
             table.column("own rank", "%8d", row -> before.get(row.row));
         }
         table.column("validation", "%10.4f", Row::validation)
                 .column("angle", "%6.3g", Row::angle)
-                .column("minus", "%+8.4f", row -> row.difference == null ? null : row.difference.mean())
-                .column("95 % interval", "%18s", Row::interval)
-                .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm())
-                .column(own ? "tuned" : "share", "%s", row -> own ? row.values() : row.shared())
-                .print(words, part.rows);
+                .column("end/peak", "%8.4f", Row::endToPeak)
+                .column("minus", "%+8.4f", row -> row.difference == null ? null : row.difference.mean());
+        if (several) {
+            table.column("95 % interval", "%18s", Row::interval)
+                    .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm());
+        }
+        if (!part.own() || part.rows.stream().anyMatch(row -> !row.tuned.isEmpty())) {
+            table.column(part.own() ? "tuned" : "share", "%s", part.own() ? Row::values : Row::shared);
+        }
+        table.print(words, part.rows);
     }
 }

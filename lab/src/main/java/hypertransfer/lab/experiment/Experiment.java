@@ -126,7 +126,7 @@ public record Experiment(
         }
 
         /** Whether that is a file or a run outside the experiment. */
-        boolean elsewhere() {
+        public boolean elsewhere() {
             return origin() != null && origin().contains("/");
         }
     }

@@ -287,6 +287,16 @@ public record Plan(
         return chosen(run).map(this::at).filter(path -> new Run(path).status().state() == RunStatus.State.FINISHED);
     }
 
+    /** Refuses runs without a result, unless the experiment trains runs again: there it is a row without numbers. */
+    public void requireResults() {
+        for (String run : experiment.members().keySet()) {
+            if (experiment.again().isEmpty() && path(run).isEmpty()) {
+                throw new Refusal("run " + run + " has no result, because a grid diverged at every point;"
+                        + " lower its rates in the experiment's file");
+            }
+        }
+    }
+
     /** The last validation loss of a run, infinite where it diverged. */
     public double loss(String run) {
         return path(run).map(Sweep::loss).orElse(Double.POSITIVE_INFINITY);
