@@ -294,7 +294,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         }
         words.println();
         words.println("angle: the sum of all effective rates, in radians, mean over matrices and seeds");
-        words.println("end/peak: the last effective rate over the largest, mean over matrices and seeds");
+        words.println("end/peak: last effective rate over the largest, mean over matrices and seeds");
         words.println(
                 plans.size() == 1
                         ? "one seed: whether a difference is noise cannot be told"
@@ -338,10 +338,10 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         table.column("validation", "%10.4f", Row::validation)
                 .column("angle", "%6.3g", Row::angle)
                 .column("end/peak", "%8.4f", Row::endToPeak)
-                .column("minus", "%+8.4f", row -> row.difference == null ? null : row.difference.mean());
+                .column("minus", "%+.4f", row -> row.difference == null ? null : row.difference.mean());
         if (several) {
             table.column("95 % interval", "%18s", Row::interval)
-                    .column("Holm", "%7.2g", row -> row.difference == null ? null : row.difference.holm());
+                    .column("Holm", "%.2g", row -> row.difference == null ? null : row.difference.holm());
         }
         if (!part.own() || part.rows.stream().anyMatch(row -> !row.tuned.isEmpty())) {
             table.column(part.own() ? "tuned" : "share", "%s", part.own() ? Row::values : Row::shared);
