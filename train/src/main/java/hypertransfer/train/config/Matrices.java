@@ -98,7 +98,7 @@ public record Matrices(
                 invariant && scalable && mode != Mode.FAIR
                         ? GradientRule.AT_RADIUS
                         : transfer().gradient();
-            case AUTO -> exact(invariant, exactMasters);
+            case AUTO -> exact(invariant && scalable, exactMasters);
             default -> transfer().gradient();
         };
     }

@@ -126,6 +126,14 @@ class TransferTest {
         assertThat(gap(own, followed)).as("rescaled is not exact on M2").isGreaterThan(1e-5);
     }
 
+    /** They were refused at the first step, for they have no norm that could be scaled to the radius. */
+    @Test
+    void autoLeavesMatricesThatStartAtZeroWhereTheyAre() {
+        String zero = "matrices.groups={o|proj: {init: zero}}";
+        Path auto = exact("auto", "network=M1", zero, "matrices.gradient=auto", "steps=4");
+        assertThat(gap(auto, exact("usual", "network=M1", zero, "steps=4"))).isZero();
+    }
+
     @Test
     void aRecordedScheduleInducesTheRunItCameFrom() {
         Path fair = exact("fair", "matrices.mode=fair");
