@@ -42,6 +42,9 @@ class ExperimentFileTest {
             {..: {settings: []}}                | the run '..' needs a name
             {"a\\0b": {settings: []}}          | needs a name of letters
             {a: {follows: b, settings: []}}     | run a needs run b, which must stand above it
+            # these were told as bugs
+            {a: {follows: out/b}}               | run a needs run out/b, which must stand above it
+            {a: {recorded_of: out/b}}           | run a needs run out/b, which must stand above it
             {a: {settings: steps=5}}            | runs.a.settings:
             {a: {settings: [[steps=5]]}}        | is not an experiment
             # these named neither the file nor the run, and the first one --set

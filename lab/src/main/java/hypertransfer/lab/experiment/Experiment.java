@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -115,8 +116,8 @@ public record Experiment(
 
         /** The runs that must be finished before this one. */
         List<String> needs() {
-            return Stream.of(follows, ratioOf, like, recordedOf)
-                    .filter(name -> name != null && !name.contains("/"))
+            return Stream.of(follows, ratioOf, elsewhere() ? null : like, recordedOf)
+                    .filter(Objects::nonNull)
                     .toList();
         }
 
@@ -127,7 +128,7 @@ public record Experiment(
 
         /** Whether that is a file or a run outside the experiment. */
         public boolean elsewhere() {
-            return origin() != null && origin().contains("/");
+            return follows == null && like != null && like.contains("/");
         }
     }
 
