@@ -138,7 +138,8 @@ class HyperTransfer(torch.optim.Optimizer):
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """One step of every parameter that has a gradient. Where it is refused, nothing has changed.
 
-        A direction that is not finite, of a finite gradient, has changed its own memory by then; weights it has not.
+        A direction that is not finite, of a finite gradient, or that takes a matrix of a Hyperball to zero, has changed its own
+        memory by then; weights it has not.
         """
         loss = None
         if closure is not None:
@@ -318,15 +319,12 @@ class HyperTransfer(torch.optim.Optimizer):
     def state_dict(self, *args: Any, **kwargs: Any) -> Dict[str, Any]:
         """Everything for an exact continuation; a direction of one's own is there by its name only."""
         made = super().state_dict(*args, **kwargs)
-        made["param_groups"] = [{**group, "direction": settings._called(group.get("direction"))}
-                                for group in made["param_groups"]]
-        self._name(made["param_groups"])
-        return made
-
-    def _name(self, saved: List[Dict[str, Any]]) -> None:
-        """Gives saved groups the names of their parameters, None where there is none."""
-        for group, own in zip(saved, self.param_groups):
+        made["clip_norm"] = self.clip_norm
+        for group, own in zip(made["param_groups"], self.param_groups):
             group["param_names"] = [self._names.get(p) for p in own["params"]]
+            if "direction" in group:  # a wrapped optimizer has none
+                group["direction"] = settings._called(group["direction"])
+        return made
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Continues from a saved state; the options of settings.FIXED must be those it was saved with."""
@@ -334,6 +332,8 @@ class HyperTransfer(torch.optim.Optimizer):
         if not isinstance(state_dict, dict) or "param_groups" not in state_dict:
             has = f"dict with {', '.join(map(str, state_dict))}" if isinstance(state_dict, dict) else type(state_dict).__name__
             raise Refusal(f"a {has} is not the state of an optimizer; give what optimizer.state_dict() returned")
+        if "inner" in state_dict:
+            raise Refusal("a wrapped optimizer saved this state, as it has 'inner'; load it into what HyperTransfer.wrap returned")
         everyone = {name for saved in state_dict["param_groups"] for name in saved.get("param_names") or ()}
         for i, (own, saved) in enumerate(zip(groups, state_dict["param_groups"])):
             if "mode" not in saved:
@@ -350,6 +350,7 @@ class HyperTransfer(torch.optim.Optimizer):
                     raise Refusal(f"parameter {k} of group {i} was saved as {name} but is {mine}; give the parameters in the order in"
                                   " which they were saved")
                 _fits(f"parameter {k} of group {i}", p, View.parse(own["view"]), state_dict["state"].get(number, {}))
+        self.clip_norm = state_dict.get("clip_norm", self.clip_norm)
         functions = [group.get("direction") for group in groups]
         super().load_state_dict({**state_dict, "param_groups": [
             {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})

@@ -194,6 +194,8 @@ def _matrices(model: Union[nn.Module, Iterable[Any]]) -> List[Matrix]:
     made = []
     for item in split(model)[0] if isinstance(model, nn.Module) else model:
         if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], torch.Tensor) and item[1].ndim == 2:
+            if item[1].is_meta:
+                raise Refusal(f"{item[0]} is on the device meta and has no norm; give names with shapes, such as ('blocks.0.fc', 512, 128)")
             item = (item[0], *item[1].shape, torch.linalg.vector_norm(item[1].detach(), dtype=torch.float64).item())
         if not isinstance(item, (tuple, list)) or len(item) not in (3, 4):
             raise Refusal(f"{type(item).__name__} is not a name with a shape; give the module itself, what `split` returned as hidden,"

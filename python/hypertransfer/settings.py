@@ -28,6 +28,8 @@ def known(given: Dict[str, Any]) -> Dict[str, Any]:
             if not isinstance(value, bool):
                 raise Refusal(f"flatten is {value!r}; it must be True or False")
             name, value = "view", "flat" if value else "whole"
+        elif name == "clip_norm":
+            raise Refusal("clip_norm holds for all groups together, not for one; give it to HyperTransfer(..., clip_norm=...)")
         elif name in OF_TORCH:
             raise Refusal(f"option '{name}' of torch's own optimizers has no meaning here; leave it out")
         elif name not in COMMON and name not in OPTIONS and name not in BOOKKEEPING:

@@ -57,21 +57,28 @@ class Wrapped(HyperTransfer):
         self._ours = {"mode": mode, **settings.known(options)}
         self._begin()
         if lr is not None:
+            settings.number("lr", lr, 0, math.inf, tensor=True)
+        torch.optim.Optimizer.__init__(self, inner.param_groups, dict(inner.defaults))
+        if lr is not None:
             for group in inner.param_groups:
                 group["lr"] = lr
-        torch.optim.Optimizer.__init__(self, inner.param_groups, dict(inner.defaults))
         if inner.state:
             self._load(inner.state_dict())
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
-        """Adds a group to the wrapped optimizer, which completes it, and takes it from there."""
-        if all(group is not param_group for group in self.inner.param_groups):
+        """Adds a group to the wrapped optimizer, which completes it, and takes it from there; neither keeps one that is refused."""
+        new = all(group is not param_group for group in self.inner.param_groups)
+        if new:
             self.inner.add_param_group(param_group)
             param_group = self.inner.param_groups[-1]
-        checked = {"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours}
-        made = settings.settled(checked, {})
-        for i, p in enumerate(param_group["params"]):
-            check(f"parameter {i} of its group", p, made)
+        try:
+            made = settings.settled({"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours}, {})
+            for i, p in enumerate(param_group["params"]):
+                check(f"parameter {i} of its group", p, made)
+        except Refusal:
+            if new:
+                self.inner.param_groups.pop()
+            raise
         names = ("mode", "gradient", "target_weight_decay", "view", "zero_radius", "master_dtype")
         param_group.update({name: made[name] for name in names})
         torch.optim.Optimizer.add_param_group(self, param_group)
@@ -154,8 +161,7 @@ class Wrapped(HyperTransfer):
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Dict[str, Any]:
         """The transfer's state, and the wrapped optimizer's under `inner`."""
-        made = torch.optim.Optimizer.state_dict(self, *args, **kwargs)
-        self._name(made["param_groups"])
+        made = super().state_dict(*args, **kwargs)
         made["inner"] = self.inner.state_dict()
         return made
 

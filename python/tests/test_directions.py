@@ -246,8 +246,12 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(INNER["sgd"]([w]), momentum=0.9)
     with pytest.raises(ht.Refusal, match="unknown option 'radius'"):
         ht.wrap(INNER["sgd"]([w]), radius=2)
+    inner = INNER["sgd"]([w])
     with pytest.raises(ht.Refusal, match="did you mean 'hyperball'"):
-        ht.wrap(INNER["sgd"]([w]), mode="hyperbal")
+        ht.wrap(inner, mode="hyperbal", lr=5.0)
+    with pytest.raises(ht.Refusal, match="lr is -1"):
+        ht.wrap(inner, lr=-1)
+    assert inner.param_groups[0]["lr"] == INNER["sgd"]([w]).param_groups[0]["lr"]
     with pytest.raises(ht.Refusal, match="cannot be wrapped: it has no step"):
         ht.wrap(object())
     with pytest.raises(ht.Refusal, match="LBFGS cannot be wrapped: its step needs several gradients"):
@@ -256,6 +260,16 @@ def test_wrap_refuses_what_is_the_wrapped_optimizers_own():
         ht.wrap(ht.HyperTransfer([w], lr=0.1))
     with pytest.raises(ht.Refusal, match="clip_norm is -1"):
         ht.wrap(INNER["sgd"]([w]), clip_norm=-1)
+
+
+def test_neither_optimizer_keeps_a_group_that_is_refused():
+    w, b = nn.Parameter(randn(4, 6)), nn.Parameter(randn(6))
+    wrapped = ht.wrap(INNER["adamw"]([w]), view="rows:2")
+    with pytest.raises(ht.Refusal, match="parameter 0 of its group"):
+        wrapped.add_param_group({"params": [b]})
+    w.grad, b.grad, before = randn(4, 6), randn(6), b.detach().clone()
+    wrapped.step()
+    assert len(wrapped.param_groups) == len(wrapped.inner.param_groups) == 1 and torch.equal(b, before)
 
 
 @pytest.mark.parametrize("name", ht.DIRECTIONS)

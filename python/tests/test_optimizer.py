@@ -198,6 +198,24 @@ def test_another_mode_or_direction_is_not_loaded():
             Small(**other).optimizer.load_state_dict(saved.optimizer.state_dict())
     with pytest.raises(ht.Refusal, match="group 0 was saved by another optimizer"):
         saved.optimizer.load_state_dict(torch.optim.AdamW([saved.w]).state_dict())
+    with pytest.raises(ht.Refusal, match="a wrapped optimizer saved this state"):
+        saved.optimizer.load_state_dict(ht.wrap(torch.optim.AdamW([saved.w])).state_dict())
+
+
+def test_clipping_is_part_of_the_state():
+    saved = Small(clip_norm=0.5, **options("base")).optimizer.state_dict()
+    again = Small(**options("base")).optimizer
+    again.load_state_dict(saved)
+    assert again.clip_norm == 0.5
+    del saved["clip_norm"]  # of an earlier version
+    again.load_state_dict(saved)
+    assert again.clip_norm == 0.5
+    w = nn.Parameter(torch.ones(2, 3))
+    wrapped = ht.wrap(torch.optim.AdamW([w]))
+    wrapped.load_state_dict(ht.wrap(torch.optim.AdamW([w]), clip_norm=0.25).state_dict())
+    assert wrapped.clip_norm == 0.25
+    with pytest.raises(ht.Refusal, match="clip_norm holds for all groups together"):
+        ht.HyperTransfer([ht.muonh([w], lr=0.1, clip_norm=1.0)])
 
 
 @pytest.mark.parametrize("view, shape, other", [("whole", (4, 6), (6, 4)), ("flat", (4, 3, 2), (4, 2, 3)), ("flat", (4, 3, 2), (8, 3, 1))])

@@ -142,6 +142,7 @@ def test_the_horizon_law():
     (dict(schedule="power:-1"), "'power:-1' needs a number above 0 after the colon, such as power:2"),
     (dict(schedule="linear:3"), "schedule 'linear:3' takes no number; write linear"),
     (dict(to_schedule=3), "unknown schedule 3"),
+    (dict(model=[("fc", torch.empty(64, 16, device="meta"))]), "fc is on the device meta and has no norm; give names with shapes"),
     (dict(model=[("fc", "64", 16)]), "a side of fc is '64'; it must be a whole number, one or more"),
     (dict(model=[("fc", 64.5, 16)]), "a side of fc is 64.5"),
     (dict(model=[("fc", 0, 16)]), "a side of fc is 0"),
