@@ -296,6 +296,11 @@ class AnswersTest {
                 .contains(
                         "rate 0.5 and decay 0.1 of 9000 steps cannot be carried over to 450 steps",
                         "take more steps than 450");
+        String longer = ht.fine("rates", MUON, "--set steps=60 --with steps=100");
+        assertThat(longer).contains("by the horizon law").doesNotContain("the warm-up");
+        String two = " --set matrices.groups.fc.mode=decay-transfer --set matrices.target_decay=0.2";
+        assertThat(ht.fine("rates", MUON, "--set steps=900 --with steps=100" + two))
+                .contains("--set matrices.target_decay=0.6 ");
         String asked = ht.fine("rates", MUON, "--set steps=900 --with steps=100 --with matrices.decay=0.2");
         assertThat(asked).contains("to   Muon, decay 0.2").doesNotContain("matrices.decay=0.3");
     }
@@ -326,6 +331,10 @@ class AnswersTest {
             assertThat(ht.refused("rates", MUON, "--with", own)) // which were left unread
                     .contains("--with " + own + ": the rate and the final ratio are the answer");
         }
+        assertThat(ht.refused("rates", MUON, "--with preset=small")) // it was answered for the old width
+                .contains("--with preset=small: the other run keeps all keys that are not named");
+        assertThat(ht.refused("rates", MUON, "--to muonh --with matrices.mode=base"))
+                .contains("--to muonh says what --with matrices.mode=base says; omit one of them");
         assertThat(ht.refused("predict", "nowhere.yaml")).contains("there is no file nowhere.yaml in ");
     }
 }

@@ -51,7 +51,7 @@ class FairTest {
         Path out = dir.resolve("out");
         String told = ht.fine("fair", muon, adam, ball, "--schedule-of adam --seeds 2 --out", out);
         assertThat(told)
-                .contains("own: each at its own rates, compared with adam", "over 2 seeds, corrected")
+                .contains("own: each at its own rates, compared with adam", "over 2 seeds; Holm: its p, corrected")
                 .contains("fair: each at the effective rates of adam, compared with adam");
         for (String side : List.of("muon", "muonh")) {
             List<Line.Matrices> own = lines(out.resolve("seed-1235").resolve(side + "-fair"));

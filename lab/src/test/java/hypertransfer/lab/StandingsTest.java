@@ -244,6 +244,41 @@ class StandingsTest {
                 .contains("twin and muon have too few losses in common to be compared");
     }
 
+    @Test
+    void whatIsComparedWithALostRunSaysSo() throws IOException {
+        String text = Ht.EXPERIMENT.replaceFirst("twin: .*", "other: {settings: [matrices.mode=hyperball]}")
+                + "again: {equal: {recorded_of: other}}\n";
+        String lost = "[matrices.mode=base, matrices.direction=lion, matrices.decay=0, matrices.rate=1.0e+300";
+        Path file = Files.writeString(dir.resolve("lost.yaml"), text.replace("[matrices.mode=base", lost));
+        assertThat(ht.fine("reproduce", file, "--out", dir.resolve("lost")))
+                .contains("own: each at its own rates, compared with muon, which has no result\n");
+    }
+
+    /** Every seed has its own ratio; without its own side each the two commands agree. */
+    @Test
+    void seedsOfAMeasuredRatioAreOneSide() throws IOException {
+        String text = Ht.EXPERIMENT
+                .replaceFirst("twin: .*", "ball: {ratio_of: muon, settings: [matrices.mode=hyperball]}")
+                .replace("[matrices.mode=base]", "[matrices.mode=base, matrices.final_ratio=0.1]");
+        Path file = Files.writeString(dir.resolve("ratio.yaml"), text), to = dir.resolve("ratio");
+        JsonNode row = ht.json("reproduce", file, "--set steps=30 --seeds 2 --out", to)
+                .at("/parts/0/rows")
+                .valueStream()
+                .filter(one -> one.get("run").asString().equals("ball"))
+                .findFirst()
+                .orElseThrow();
+        JsonNode compared = ht.json("compare", to, "--baseline muon").get("differences");
+        assertThat(compared).hasSize(1);
+        assertThat(compared.at("/0/pairs").asInt()).isEqualTo(2);
+        assertThat(compared.at("/0/mean").asDouble()).isCloseTo(row.get("mean").asDouble(), within(1e-12));
+        assertThat(ht.refused(
+                        "reproduce",
+                        Files.writeString(file, text.replace("=0.1]", "=0]")),
+                        "--set steps=30 --out",
+                        dir.resolve("short")))
+                .contains("run ball, ratio_of muon: a last rate of ");
+    }
+
     /** One point ended the whole experiment. */
     @Test
     void aPointOfAGridMayDiverge() throws IOException {

@@ -241,6 +241,12 @@ record Comparison(
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
             settings.computeIfPresent(
                     "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed-*")); // ht fair
+            Path name = run.directory().getFileName(), over = run.directory().getParent();
+            if (over != null
+                    && over.endsWith("seed-" + seed)) { // a ratio that was measured in another run of this seed
+                settings.computeIfPresent(
+                        "matrices.final_ratio", (key, ratio) -> ratio.length() > 10 ? "of " + name : ratio);
+            }
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
                 throw new Refusal(run.directory() + " has the settings and the seed of " + same.run.directory()
@@ -251,7 +257,8 @@ record Comparison(
         List<Alike> all = List.copyOf(sides.values());
         if (all.size() < 2) {
             throw new Refusal("there " + (all.isEmpty() ? "is no run" : "are runs of one configuration only") + " at "
-                    + places + "; give two runs, or runs of two configurations");
+                    + places.stream().map(Path::toString).collect(Collectors.joining(", "))
+                    + "; give two runs, or runs of two configurations");
         }
         name(all);
         Alike first = baseline(all, baseline);

@@ -51,12 +51,14 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             return rows.stream().allMatch(row -> row.run.equals(row.row));
         }
 
-        /** How far apart its runs end; nothing where fewer than two have a loss. */
-        private String apart() {
+        /** Whether its reference diverged, and how far apart its runs end, where two or more have a loss. */
+        private String ends() {
             List<Double> ends = rows.stream()
                     .flatMap(row -> Stream.ofNullable(row.validation))
                     .toList();
-            return ends.size() < 2 ? "" : "; they end %.2g apart".formatted(ends.getLast() - ends.getFirst());
+            boolean lost = rows.stream().anyMatch(row -> row.run.equals(reference) && row.validation == null);
+            return (lost ? ", which has no result" : "")
+                    + (ends.size() < 2 ? "" : "; they end %.2g apart".formatted(ends.getLast() - ends.getFirst()));
         }
     }
 
@@ -94,7 +96,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
 
         private String values() {
             return tuned.entrySet().stream()
-                    .map(e -> e.getKey().replaceFirst(".*\\.", "") + "=" + e.getValue())
+                    .map(e -> e.getKey().replaceFirst("^matrices\\.", "") + "=" + e.getValue())
                     .collect(Collectors.joining(" "));
         }
 
@@ -289,7 +291,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         PrintWriter words = Width.folded(json.words());
         for (Part part : parts) {
             words.println();
-            words.println(part.name + ": " + part.title + ", compared with " + part.reference + part.apart());
+            words.println(part.name + ": " + part.title + ", compared with " + part.reference + part.ends());
             print(part, words, plans.size() > 1);
         }
         words.println();
@@ -298,8 +300,8 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         words.println(
                 plans.size() == 1
                         ? "one seed: whether a difference is noise cannot be told"
-                        : "interval, Holm: of the difference over " + plans.size()
-                                + " seeds, corrected for the table's tests");
+                        : "interval: Student's of the difference over " + plans.size()
+                                + " seeds; Holm: its p, corrected for the table's tests");
         if (again) {
             words.println(
                     "share: how far the rates take a run from the run whose settings it has to the run whose rates it has");

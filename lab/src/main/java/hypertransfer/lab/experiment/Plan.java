@@ -350,7 +350,9 @@ public record Plan(
         if (member.ratioOf() == null) {
             return c;
         }
-        double ratio = finalRatio(c, ratio(path(member.ratioOf()).orElseThrow()));
+        double ratio = Configuration.in(
+                "run " + point.run + ", ratio_of " + member.ratioOf(),
+                () -> finalRatio(c, ratio(path(member.ratioOf()).orElseThrow())));
         return ConfigurationFile.with(c, "matrices.final_ratio=" + ratio);
     }
 

@@ -137,6 +137,14 @@ public final class RatesCommand implements Runnable {
                 throw new Refusal("--with " + setting + ": the rate and the final ratio are the answer; omit it,"
                         + " or change the tuned run's with --set");
             }
+            if (setting.matches("preset *=.*")) {
+                throw new Refusal(
+                        "--with " + setting + ": the other run keeps all keys that are not named; give those in"
+                                + " which it differs, such as --with model.width=256");
+            }
+            if (to != null && setting.matches("matrices\\.(direction|mode) *=.*")) {
+                throw new Refusal("--to " + to + " says what --with " + setting + " says; omit one of them");
+            }
         }
         List<String> changes =
                 Stream.concat(optimizer().stream(), with.stream()).toList();
@@ -161,6 +169,7 @@ public final class RatesCommand implements Runnable {
         next.addAll(length); // without what was asked for, and the rates, which are the pair's
         next.addAll(changes);
         next.addAll(tuned.target() == null ? List.of() : List.of("target=null")); // at other rates it follows nothing
+        next.addAll(tuned.from().run() == null ? List.of() : List.of("from.run=null")); // predicted from the first step
         for (List<Part> parts : alike) {
             parts.forEach(part -> rows.add(part.row()));
             Translation.Pair best = pair(parts);
@@ -193,7 +202,7 @@ public final class RatesCommand implements Runnable {
             PredictedKind first = alike.getFirst().getFirst().to;
             double memory =
                     1 / (1 - first.expected().memory().terms().getFirst().decay());
-            if (!horizon.isEmpty() && first.settings().curve().warmup() * law.to() < memory) {
+            if (law.to() < law.from() && first.settings().curve().warmup() * law.to() < memory) {
                 out.printf("note: the warm-up is shorter than the momentum's memory, which stays %.0f steps%n", memory);
             }
             double tokens = (double) other.tokensPerStep() / tuned.tokensPerStep();
@@ -240,7 +249,8 @@ public final class RatesCommand implements Runnable {
         if (law.from() == law.to()) {
             return values;
         }
-        String target = tuned.matrices().mode() == Mode.DECAY_TRANSFER ? "|target_decay" : "";
+        boolean two = tuned.hidden().values().stream().anyMatch(m -> m.mode() == Mode.DECAY_TRANSFER);
+        String target = two ? "|target_decay" : "";
         String keys = "matrices\\.(groups\\..*\\.)?(rate|decay" + target + ")|adamw\\.(.*_)?(rate|decay)";
         Map<String, String> settings = ConfigurationFile.settings(tuned);
         settings.keySet().stream()

@@ -65,7 +65,7 @@ class Standing {
   told(row) {
     const percent = v => d3.format('.0f')(100 * v);
     if (finite(row.share_mean)) return finite(row.share_low) ? `${percent(row.share_mean)} % (${percent(row.share_low)} to ${percent(row.share_high)})` : row.pairs === 1 ? percent(row.share_mean) + ' %' : 'unclear';
-    return Object.entries(row.tuned).map(([key, value]) => key.replace(/^.*\./, '') + '=' + value + (row.edges.includes(key) ? ', the grid’s end' : '')).join(', ');
+    return Object.entries(row.tuned).map(([key, value]) => key.replace(/^matrices\./, '') + '=' + value + (row.edges.includes(key) ? ', the grid’s end' : '')).join(', ');
   }
 
   said(row) {

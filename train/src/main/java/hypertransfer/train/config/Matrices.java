@@ -92,13 +92,12 @@ public record Matrices(
      * @param exactMasters whether masters are in double precision
      */
     GradientRule gradientRule(boolean invariant, boolean exactMasters) {
-        boolean scalable = init != Init.ZERO || zeroRadius > 0;
         return switch (gradient) {
             case EXACT ->
-                invariant && scalable && mode != Mode.FAIR
+                invariant && scalable() && mode != Mode.FAIR
                         ? GradientRule.AT_RADIUS
                         : transfer().gradient();
-            case AUTO -> exact(invariant && scalable, exactMasters);
+            case AUTO -> exact(invariant && scalable(), exactMasters);
             default -> transfer().gradient();
         };
     }
@@ -128,13 +127,20 @@ public record Matrices(
         return 1 + (proxyGrowth - 1) * ((double) step / steps);
     }
 
-    /** Refuses a rule for scale-invariant matrices where the loss depends on the scale of this one, or of its parts. */
+    private boolean scalable() {
+        return init != Init.ZERO || zeroRadius > 0;
+    }
+
+    /** Refuses at-radius where a matrix has no norm at the start, or the loss depends on its scale, or on that of its parts. */
     void requireInvariance(Architecture network, Outline matrix) {
-        if (gradient == Gradient.AT_RADIUS && !view.invariant(network, matrix.kind())) {
-            boolean whole = !network.invariant(matrix.kind());
-            throw new Refusal("matrices.gradient is at-radius, but the loss depends on the scale of "
-                    + (whole ? "" : "the parts that matrices.view " + view.text() + " makes of ") + matrix.name()
-                    + "; set matrices.gradient to auto");
+        boolean whole = network.invariant(matrix.kind()), parts = view.invariant(network, matrix.kind());
+        if (gradient == Gradient.AT_RADIUS && !(parts && scalable())) {
+            String problem = parts
+                    ? matrix.name() + " starts at zero"
+                    : "the loss depends on the scale of "
+                            + (whole ? "the parts that matrices.view " + view.text() + " makes of " : "")
+                            + matrix.name();
+            throw new Refusal("matrices.gradient is at-radius, but " + problem + "; set matrices.gradient to auto");
         }
     }
 

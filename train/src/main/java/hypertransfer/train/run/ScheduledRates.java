@@ -76,7 +76,8 @@ public record ScheduledRates(List<Schedule> schedules, List<List<Double>> decays
         if (recorded.series().equals("effective") && base) {
             throw new Refusal(
                     source(recorded) + " holds effective rates, which are for a Hyperball, but this run's target is "
-                            + transfer.target() + "; record with --series rate");
+                            + transfer.target()
+                            + "; record with --series rate (in an experiment's file, series: rate)");
         }
         if (recorded.angles() != null && recorded.angles() == base) {
             throw new Refusal(source(recorded)

@@ -262,6 +262,9 @@ class OriginTest {
                 "depends on the scale of the parts that matrices.view heads makes of blocks.0.attn.o.weight; set");
         assertThat(warnings("network=M2", "matrices.groups.q|k.gradient=at-radius"))
                 .isEmpty();
+        assertRefused(
+                () -> warnings("network=M1", "matrices.groups.o.gradient=at-radius", "matrices.groups.o.init=zero"),
+                "at-radius, but blocks.0.attn.o.weight starts at zero; set matrices.gradient to auto");
         assertThat(warnings("network=M1", "matrices.gradient=at-radius")).isEmpty();
     }
 
