@@ -26,7 +26,7 @@ LENGTH = 5723  # the paper's steps
 
 
 def lines(file):
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return json.loads("[" + ",".join(file.read_text().splitlines()) + "]")
 
 
 def setting(run, group, key):
@@ -40,8 +40,14 @@ def steps(run):
 
 
 @functools.cache
+def curves(run):
+    read = lines(run / "metrics.jsonl")
+    kinds = ("loss", "validation", "carrier", "represented")
+    return {kind: {line["step"]: line[kind] for line in read if line.get(kind) is not None} for kind in kinds}
+
+
 def losses(run, kind):
-    return {line["step"]: line[kind] for line in lines(run / "metrics.jsonl") if line.get(kind) is not None}
+    return curves(run)[kind]
 
 
 @functools.cache
