@@ -72,7 +72,7 @@ public interface Direction {
     }
 
     /** {@return Adam with betas 0.9 and 0.95, epsilon 1e-10} */
-    static Direction adam() {
+    static Adam adam() {
         return new Adam(0.9, 0.95, 1e-10);
     }
 

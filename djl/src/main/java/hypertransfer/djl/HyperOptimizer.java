@@ -206,6 +206,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      *
      * @param file where to; a file that is there is replaced, a folder that is not there is made
      * @throws IOException if it cannot be written; what was there is still there
+     * @throws Refusal between {@link #toCarrier} and {@link #toRepresentative}
      */
     public void save(Path file) throws IOException {
         started();
@@ -229,6 +230,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      *
      * @param out where to; it is flushed and stays open
      * @throws IOException if the stream cannot take it
+     * @throws Refusal between {@link #toCarrier} and {@link #toRepresentative}
      */
     public void save(OutputStream out) throws IOException {
         started();
@@ -290,6 +292,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
                 throw new Refusal(route.name() + " was trained with " + trained + ", and is routed to " + rule
                         + "; give the optimizer the rules it was saved with");
             }
+            names(route).forEach(name -> Slot.fits(route, read.get(name)));
         }
     }
 

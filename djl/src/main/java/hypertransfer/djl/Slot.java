@@ -56,18 +56,21 @@ final class Slot implements AutoCloseable {
         return new Slot(route.rule(), part, home, weight, memory, state, 1);
     }
 
+    /** Refuses the state of a parameter of another shape. */
+    static void fits(Route route, Saved saved) {
+        List<Shape> shapes = route.rule().direction().memory(route.rule().view().shape(route.shape()));
+        List<Shape> found = saved.memory().stream().map(NDArray::getShape).toList();
+        if (!found.equals(shapes)) {
+            throw new Refusal(route.name() + " is " + route.shape() + " and needs " + shapes
+                    + ", but its saved state is " + found + "; load the state of this model");
+        }
+    }
+
     static Slot restore(Route route, int part, NDArray weight, Saved saved) {
         check(route, weight);
-        List<Shape> shapes = route.rule().direction().memory(route.rule().view().shape(weight.getShape()));
-        List<Shape> found = saved.memory().stream().map(NDArray::getShape).toList();
-        if (!found.equals(shapes)
-                || saved.memory().stream().anyMatch(array -> array.getDataType() != weight.getDataType())) {
-            throw new Refusal(route.name() + " is " + weight.getDataType() + " " + weight.getShape() + " and needs "
-                    + shapes + ", but its saved state is "
-                    + saved.memory().stream()
-                            .map(array -> array.getDataType() + " " + array.getShape())
-                            .toList()
-                    + "; load the state of this model");
+        if (saved.memory().stream().anyMatch(array -> array.getDataType() != weight.getDataType())) {
+            throw new Refusal(route.name() + " is " + weight.getDataType() + ", but its saved state is "
+                    + saved.memory().getFirst().getDataType() + "; load the state of this model");
         }
         NDManager home = weight.getManager().newSubManager();
         List<NDArray> memory = saved.memory().stream()
@@ -81,6 +84,10 @@ final class Slot implements AutoCloseable {
     }
 
     Saved save() {
+        if (scale != rule.transfer().evaluationScale(state)) {
+            throw new Refusal(state.matrix() + " stands at the carrier, where training cannot continue; call"
+                    + " toRepresentative() before you save the optimizer and the model");
+        }
         return new Saved(rule.signature(), rule.transfer(), state, scale, memory);
     }
 

@@ -127,11 +127,11 @@ class OwnDirectionTest {
         Shape three = new Shape(3);
         Made impostor = new Made("large(3)", List.of(three, three), large(3)::of);
         try (TinyTraining training = one(impostor)) {
-            training.optimizer.load(new ByteArrayInputStream(bytes.toByteArray()));
-            assertThatThrownBy(() -> training.step(1))
+            assertThatThrownBy(() -> training.optimizer.load(new ByteArrayInputStream(bytes.toByteArray())))
                     .isInstanceOf(Refusal.class)
-                    .hasMessage("fc is float32 (32, 8) and needs [(3), (3)], but its saved state is [float32 (3)]; load"
-                            + " the state of this model");
+                    .hasMessage(
+                            "fc is (32, 8) and needs [(3), (3)], but its saved state is [(3)]; load the state of this"
+                                    + " model");
         }
     }
 

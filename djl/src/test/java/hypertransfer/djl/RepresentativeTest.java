@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import ai.djl.ndarray.types.DataType;
 import hypertransfer.core.Mode;
 import hypertransfer.core.State;
+import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
@@ -26,6 +27,10 @@ class RepresentativeTest {
             training.optimizer.toCarrier();
             assertThat(norm(training)).isCloseTo(state.R(), within(1e-5));
             training.backward(5);
+            refused(
+                    () -> training.optimizer.save(new ByteArrayOutputStream()),
+                    " stands at the carrier",
+                    "call toRepresentative() before you save");
             refused(
                     () -> training.step(5),
                     "the gradient was taken at 1.0 times the carrier",
