@@ -3,11 +3,13 @@ package hypertransfer.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Launch;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.log.RunLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -130,6 +132,28 @@ class LaunchTest {
                 Files.writeString(Files.createDirectories(dir.resolve("mine")).resolve("notes"), "keep");
         ht.refused("train", file, "--out", mine.getParent(), Ht.TINY, "--set data.train=" + dir.resolve("nowhere"));
         assertThat(mine).as("what was there").exists();
+    }
+
+    /** An import that came too late deleted the other's run. */
+    @Test
+    void whoDoesNotGetTheLockDeletesNothing() throws Exception {
+        Configuration c = ConfigurationFile.read(file, List.of());
+        ht.fine("train", file, "--out", run, Ht.TINY);
+        assertThatThrownBy(() -> Launch.create(run, c, held -> {})).hasMessageContaining("already holds a run");
+        assertThat(run.resolve("state.json")).exists();
+        Path other = dir.resolve("other");
+        try (RunLock held = RunLock.create(other, c)) {
+            assertThatThrownBy(() -> Launch.create(other, c, mine -> {}))
+                    .hasMessageContaining("another process is writing the run");
+            held.check();
+        }
+        Path own = dir.resolve("own");
+        assertThatThrownBy(() -> Launch.create(own, c, held -> {
+                    throw new Refusal("no");
+                }))
+                .hasMessage("no");
+        assertThat(own).doesNotExist();
+        ht.fine("train", file, "--out", dir.resolve("a\nb"), Ht.TINY); // was told as a bug
     }
 
     /** All steps counted as compared, though the target had stopped at one of them. */

@@ -113,10 +113,12 @@ public record Launch(Path directory, Configuration configuration, boolean brief,
     /** Begins a run in a new directory; what fails leaves nothing behind. */
     public static void create(Path directory, Configuration c, Consumer<RunLock> beginning) {
         try (RunLock held = RunLock.create(directory, c)) {
-            beginning.accept(held);
-        } catch (RuntimeException | Error e) {
-            remove(directory, e);
-            throw e;
+            try {
+                beginning.accept(held);
+            } catch (RuntimeException | Error e) {
+                remove(directory, e); // while it is held: without the lock it may be another process's run
+                throw e;
+            }
         }
     }
 

@@ -132,6 +132,10 @@ public final class SafeTensors implements AutoCloseable {
         return entry(name).shape.clone();
     }
 
+    public boolean integers(String name) {
+        return entry(name).dtype.startsWith("I");
+    }
+
     public int numberBytes(String name) {
         return width(name, entry(name));
     }

@@ -17,7 +17,7 @@ public final class Agreement {
     /** Refuses ranks that differ, at every rank with the same sentence, which names the first key that differs. */
     public static void compare(Ranks ranks, Map<String, String> facts) {
         String own = facts.entrySet().stream()
-                .map(fact -> fact.getKey() + "\t" + fact.getValue().replaceAll("\\s+", " "))
+                .map(fact -> oneLine(fact.getKey()) + "\t" + oneLine(fact.getValue()))
                 .collect(Collectors.joining("\n"));
         List<Map<String, String>> all = new ArrayList<>();
         for (String text : ranks.texts(own)) {
@@ -39,5 +39,9 @@ public final class Agreement {
                 }
             }
         }
+    }
+
+    private static String oneLine(String text) {
+        return text.replaceAll("\\s+", " ");
     }
 }

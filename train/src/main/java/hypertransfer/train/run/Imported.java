@@ -67,6 +67,9 @@ public record Imported(Map<String, double[]> weights) {
             throw new Refusal(file + ": " + name + " is " + Arrays.toString(shape) + ", and the network of the"
                     + " configuration has " + Arrays.toString(expected) + " there; change the keys of model");
         }
+        if (tensors.integers(name)) {
+            throw new Refusal(file + ": " + name + " holds whole numbers, which are no weights; take another file");
+        }
         double[] values = tensors.values(name);
         for (double value : values) {
             if (!Double.isFinite(value)) {

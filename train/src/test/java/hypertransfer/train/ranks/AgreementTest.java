@@ -35,7 +35,7 @@ class AgreementTest {
     }
 
     @Test
-    void tabsAndLinesInAValueDoNotMatter() throws Exception {
-        Threads.run(2, ranks -> Agreement.compare(ranks, Map.of("seed", "a\tb\nc")));
+    void tabsAndLinesDoNotMatter() throws Exception {
+        Threads.run(2, ranks -> Agreement.compare(ranks, Map.of("the file a\nb\tc", "a\tb\nc")));
     }
 }

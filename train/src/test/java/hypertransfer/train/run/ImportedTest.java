@@ -12,6 +12,9 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -151,11 +154,21 @@ class ImportedTest {
     }
 
     @Test
-    void aFileOfAnotherFormatIsNamedAndWhatOnlyItHasMayBeZero() {
+    void aFileOfAnotherFormatIsNamedAndWhatOnlyItHasMayBeZero() throws IOException {
         write("there", Dialect.LLAMA, configuration(LLAMA));
         assertRefused(
                 () -> Imported.read(file("there"), Dialect.GPT2, configuration(GPT2)),
                 "has no tensor transformer.wte.weight");
+        Path whole = file("whole");
+        byte[] bytes = Files.readAllBytes(file("there"));
+        Files.write(
+                whole,
+                new String(bytes, StandardCharsets.ISO_8859_1)
+                        .replaceFirst("\"F32\"", "\"I32\"")
+                        .getBytes(StandardCharsets.ISO_8859_1));
+        assertRefused(
+                () -> Imported.read(whole, Dialect.LLAMA, configuration(LLAMA)),
+                "holds whole numbers, which are no weights");
         Configuration plain = configuration(GPT2, "model.bias=false", "model.positions=none");
         write("plain", Dialect.GPT2, plain);
         assertThat(Imported.read(file("plain"), Dialect.GPT2, plain).weights()).containsKey("blocks.1.mlp.fc.weight");
