@@ -271,6 +271,13 @@ class StandingsTest {
         assertThat(compared).hasSize(1);
         assertThat(compared.at("/0/pairs").asInt()).isEqualTo(2);
         assertThat(compared.at("/0/mean").asDouble()).isCloseTo(row.get("mean").asDouble(), within(1e-12));
+        Path twin = dir.resolve("ratios"); // another Muon, and so another ratio
+        ht.fine(
+                "reproduce",
+                Files.writeString(file, text.replace("=0.1]", "=0.2]")),
+                "--set steps=30 --seeds 2 --out",
+                twin);
+        assertThat(ht.json("compare", to, twin).get("sides")).hasSize(4);
         assertThat(ht.refused(
                         "reproduce",
                         Files.writeString(file, text.replace("=0.1]", "=0]")),

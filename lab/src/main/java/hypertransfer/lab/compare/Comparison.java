@@ -239,13 +239,13 @@ record Comparison(
             Map<String, String> settings = new TreeMap<>(run.settings());
             long seed = seed(run, settings.get("seed"));
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
-            settings.computeIfPresent(
-                    "matrices.recorded", (key, path) -> path.replaceAll("seed-\\d+", "seed-*")); // ht fair
-            Path name = run.directory().getFileName(), over = run.directory().getParent();
+            settings.computeIfPresent("matrices.recorded", (key, path) -> anySeed(path)); // ht fair
+            Path over = run.directory().getParent();
             if (over != null
-                    && over.endsWith("seed-" + seed)) { // a ratio that was measured in another run of this seed
+                    && over.endsWith("seed-" + seed)) { // where a ratio of many digits is one that was measured
+                String measured = "of " + anySeed(run.directory().toString());
                 settings.computeIfPresent(
-                        "matrices.final_ratio", (key, ratio) -> ratio.length() > 10 ? "of " + name : ratio);
+                        "matrices.final_ratio", (key, ratio) -> ratio.length() > 10 ? measured : ratio);
             }
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
@@ -285,6 +285,10 @@ record Comparison(
     /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
     static boolean oneTask(Map<String, List<String>> differing) {
         return differing.keySet().stream().noneMatch(key -> key.matches(Run.TASK));
+    }
+
+    private static String anySeed(String path) {
+        return path.replaceAll("seed-\\d+", "seed-*");
     }
 
     private static long seed(Run run, String text) {
