@@ -210,37 +210,37 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         if (!of.contains(reference)) {
             rows.put(reference, reference);
         }
+        Map<String, double[]> losses = new LinkedHashMap<>();
+        rows.keySet().forEach(run -> losses.put(run, losses(plans, run)));
         Map<String, Paired> differences = new HashMap<>();
         double[] others = losses(plans, reference);
-        for (String run : rows.keySet()) {
-            double[] apart = minus(losses(plans, run), others);
+        losses.forEach((run, own) -> {
+            double[] apart = minus(own, others);
             if (Double.isFinite(Paired.mean(apart)) && !run.equals(reference)) {
                 differences.put(run, Paired.of(apart));
             }
-        }
+        });
         List<Paired> family = List.copyOf(differences.values());
         differences.replaceAll((run, difference) -> difference.corrected(family));
-        List<Double> means =
-                rows.keySet().stream().map(run -> mean(plans, run)).sorted().toList();
+        List<Double> means = losses.values().stream().map(Paired::mean).sorted().toList();
         List<Row> ranked = new ArrayList<>();
-        rows.forEach((run, row) -> {
-            int rank = 1 + means.indexOf(mean(plans, run));
-            ranked.add(row(plans, run, row, rank, differences.get(run)));
+        losses.forEach((run, own) -> {
+            int rank = 1 + means.indexOf(Paired.mean(own));
+            ranked.add(row(plans, run, rows.get(run), own, rank, differences.get(run)));
         });
         ranked.sort(Comparator.comparing(Row::rank));
         return new Part(name, title, reference, ranked);
     }
 
-    private static Row row(List<Plan> plans, String run, String row, int rank, Paired difference) {
+    private static Row row(List<Plan> plans, String run, String row, double[] own, int rank, Paired difference) {
         Plan first = plans.getFirst();
         Experiment.Member member = first.experiment().members().get(run);
         Map<String, String> tuned = first.chosen(run).map(Plan.Point::grid).orElse(Map.of());
         String folder = first.chosen(run).map(Plan.Point::folder).orElse(null);
-        double mean = mean(plans, run);
+        double mean = Paired.mean(own);
         if (!Double.isFinite(mean)) {
             return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null, null, null);
         }
-        double[] own = losses(plans, run);
         List<Turning> turnings = runs(plans, run).map(Turning::of).toList();
         double angle = Paired.mean(turnings.stream().mapToDouble(Turning::angle).toArray());
         double ratio =

@@ -23,6 +23,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -242,14 +243,13 @@ public final class RatesCommand implements Runnable {
 
     /** The tuned run's keys that the horizon law changes, those of groups last, with seven digits of their values there. */
     private static Map<String, Double> carried(Configuration tuned, Horizon law) {
-        tuned.hidden()
-                .values()
-                .forEach(m -> law.check(m.rate(), m.transfer().target().decay()));
+        Collection<Matrices> hidden = tuned.hidden().values();
+        hidden.forEach(m -> law.check(m.rate(), m.transfer().target().decay()));
         Map<String, Double> values = new LinkedHashMap<>();
         if (law.from() == law.to()) {
             return values;
         }
-        boolean two = tuned.hidden().values().stream().anyMatch(m -> m.mode() == Mode.DECAY_TRANSFER);
+        boolean two = hidden.stream().anyMatch(m -> m.mode() == Mode.DECAY_TRANSFER);
         String target = two ? "|target_decay" : "";
         String keys = "matrices\\.(groups\\..*\\.)?(rate|decay" + target + ")|adamw\\.(.*_)?(rate|decay)";
         Map<String, String> settings = ConfigurationFile.settings(tuned);

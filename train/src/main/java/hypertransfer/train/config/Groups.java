@@ -1,6 +1,7 @@
 package hypertransfer.train.config;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.optimizer.Directions;
 import java.util.Arrays;
@@ -29,7 +30,8 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
 
     /** What each hidden matrix gets, by its name; refuses what cannot be trained. */
     static Map<String, Matrices> resolve(Configuration c) {
-        List<Outline> hidden = c.architecture().hidden();
+        Architecture network = c.architecture();
+        List<Outline> hidden = network.hidden();
         Groups groups = new Groups(c.matrices().check("matrices"), new LinkedHashMap<>());
         c.matrices().groups().keySet().forEach(text -> groups.patterns.put(text, matching(text)));
         groups.check(hidden);
@@ -39,7 +41,7 @@ record Groups(Matrices base, Map<String, Predicate<Outline>> patterns) {
             Matrices own = known.computeIfAbsent(
                     groups.of(matrix), matched -> groups.over(matched).check(key(matched)));
             own.view().of(matrix, c.model().head());
-            own.requireInvariance(c.architecture(), matrix);
+            own.requireInvariance(network, matrix);
             all.put(matrix.name(), own);
         }
         return all;

@@ -92,14 +92,12 @@ public record Matrices(
      * @param exactMasters whether masters are in double precision
      */
     GradientRule gradientRule(boolean invariant, boolean exactMasters) {
-        return switch (gradient) {
-            case EXACT ->
-                invariant && scalable() && mode != Mode.FAIR
-                        ? GradientRule.AT_RADIUS
-                        : transfer().gradient();
-            case AUTO -> exact(invariant && scalable(), exactMasters);
-            default -> transfer().gradient();
-        };
+        boolean usable = invariant && scalable();
+        if (gradient == Gradient.AUTO) {
+            return exact(usable, exactMasters);
+        }
+        boolean atRadius = gradient == Gradient.EXACT && usable && mode != Mode.FAIR;
+        return atRadius ? GradientRule.AT_RADIUS : transfer().gradient();
     }
 
     /** The rule that is exact; with masters in double precision the one that also keeps a target's bits. */
@@ -152,7 +150,7 @@ public record Matrices(
             return rule(transfer().gradient()).transfer();
         });
         boolean plainBase = transfer.isPlain() && !(transfer.carrier() instanceof Space.Hyperball);
-        if (init == Init.ZERO && zeroRadius == 0 && !plainBase) { // a zero matrix has no norm that could be a radius
+        if (!scalable() && !plainBase) { // a zero matrix has no norm that could be a radius
             throw new Refusal(key + ".init is zero and " + key + ".mode is " + mode.label()
                     + ", which needs a radius that a zero matrix does not have: set " + key + ".zero_radius, " + key
                     + ".init=normal or " + key + ".mode=base");
