@@ -350,10 +350,10 @@ class HyperTransfer(torch.optim.Optimizer):
                     raise Refusal(f"parameter {k} of group {i} was saved as {name} but is {mine}; give the parameters in the order in"
                                   " which they were saved")
                 _fits(f"parameter {k} of group {i}", p, View.parse(own["view"]), state_dict["state"].get(number, {}))
-        self.clip_norm = state_dict.get("clip_norm", self.clip_norm)
         functions = [group.get("direction") for group in groups]
         super().load_state_dict({**state_dict, "param_groups": [
             {name: value for name, value in saved.items() if name != "param_names"} for saved in state_dict["param_groups"]]})
+        self.clip_norm = state_dict.get("clip_norm", self.clip_norm)
         for group, function in zip(self.param_groups, functions):
             if callable(function):
                 group["direction"] = function
