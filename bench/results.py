@@ -434,20 +434,21 @@ def claims():
     muon, inverse = every("base"), every("inverse")
     m1 = "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"
     zero, tenth = ("muon-0.01-zero*3", "muonh-0.0125-zero*3"), ("muon-0.003-tenth*3", "muonh-0.0125-tenth-adamw-0.003*3")
-    once = "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"
+    once = ("once-m1-muon-0.003*3", "once-m1-muonh-0.0083-adamw-0.003*3"), ("once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3")
     ratio = "muonh-0.01-matched-adamw-0.003*3"
     muons = pairs("50M, M1 to zero: HyperTransfer of Muon", "50M, M1 to zero: Inverse HyperTransfer of MuonH", "50M, M2 to", "124M")
     yield reproduced("Muon and MuonH each train with the other's losses (50M, 124M)", "to 3.45e-4", muons, 3.45e-4)
     yield reproduced("The same for AdamW and AdamH (50M), and at 500M (300 steps)", "figures", pairs("Adam", "500M"), 3.45e-4)
     yield reproduced("The same for MuonH at Muon's ratio, as Muon (50M)", "to 3e-5", pairs("50M, M2 at Muon's ratio"), 3e-5)
 
-    tuned = "AdamW 0.015 beside MuonH ", m1[0], "m1-muonh-0.0125-zero-adamw-0.015*3"
+    tuned = "each with its best AdamW ", "m1-muon-0.01-zero-adamw-0.0064*3", "m1-muonh-0.0125-zero-adamw-0.015*3"
     yield compared("M1 to zero: MuonH ends below Muon", "0.003", ("", *m1), tuned, training=True)
     leading = [stretches(*pair) for pair in zip(*map(runs, m1))]
     overtakes = all([ahead for ahead, _, _ in found] == [0, 1] for found in leading)
     at = span([found[-1][1] for found in leading])
     yield "There Muon leads first, then MuonH to the end", "a figure", f"from step {at}", "yes" if overtakes else "no"
-    yield compared("M2 to zero: MuonH ends below Muon", "0.005", ("", *zero), ("text read once ", *once))
+    yield compared("M2 to zero: MuonH ends below Muon", "0.005", ("", *zero), ("AdamW 0.015 beside Muon ", "muon-0.01-zero-adamw-0.015*3", zero[1]), training=True)
+    yield compared("Both, where text is read once", "0.003, 0.005", *(("", *pair) for pair in once), training=True)
     yield compared("M2 to a tenth: they end level", "0.000", ("", *tenth))
     yield compared("To a tenth ends above to zero (Muon, MuonH)", "0.021, 0.026", ("", tenth[0], zero[0]), ("", tenth[1], zero[1]))
 
@@ -500,15 +501,16 @@ def tables():
     ]
     yield "exp1", sides, [
         difference("Muon minus MuonH, three seeds", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
-        difference("the same, AdamW beside MuonH at 0.015 instead of 0.01", "+0.003", "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero-adamw-0.015*3"),
-        difference("the same, AdamW 0.0064 beside Muon, 0.015 beside MuonH", "+0.003",
-                   "m1-muon-0.01-zero-adamw-0.0064", "m1-muonh-0.0125-zero-adamw-0.015"),
+        difference("the same, each with its best AdamW: 0.0064 beside Muon, 0.015 beside MuonH", "+0.003",
+                   "m1-muon-0.01-zero-adamw-0.0064*3", "m1-muonh-0.0125-zero-adamw-0.015*3"),
         difference("the same, AdamW 0.0064 beside both", "+0.003", "m1-muon-0.01-zero-adamw-0.0064", "m1-muonh-0.0125-zero-adamw-0.0064"),
         difference("the same, AdamW 0.015 beside both", "+0.003", "m1-muon-0.01-zero-adamw-0.015", "m1-muonh-0.0125-zero-adamw-0.015"),
         difference("the same at lower rates, 0.0067 and 0.01", "", "m1-muon-0.0067-zero", "m1-muonh-0.01-zero"),
+        difference("the same, text read once; AdamW 0.003 beside both", "+0.003", "once-m1-muon-0.003*3", "once-m1-muonh-0.0083-adamw-0.003*3"),
     ]
     yield "exp2", sides, [
         difference("to zero: Muon minus MuonH", "+0.005", "muon-0.01-zero*3", "muonh-0.0125-zero*3"),
+        difference("the same, AdamW 0.015 beside Muon", "+0.005", "muon-0.01-zero-adamw-0.015*3", "muonh-0.0125-zero*3"),
         difference("the same, text read once; AdamW 0.0067 beside Muon, 0.0044 beside MuonH", "+0.005",
                    "once-muon-0.0067*3", "once-muonh-0.0083-adamw-0.0044*3"),
         difference("the same, AdamW 0.0067 beside both", "+0.005", "once-muon-0.0067", "once-muonh-0.0083"),
@@ -544,7 +546,7 @@ def tables():
     ]
     yield "adam", sides, [
         difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.004, three seeds", "a figure", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero*3"),
-        difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.016", "", "m1-adamw-0.016-zero", "m1-adamh-0.01-zero-adamw-0.016"),
+        difference("AdamW 0.016 minus AdamH 0.01 with AdamW at 0.016", "", "m1-adamw-0.016-zero*3", "m1-adamh-0.01-zero-adamw-0.016*3"),
         difference("AdamW 0.008 minus AdamH 0.01 with AdamW at 0.008", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero-adamw-0.008"),
         difference("AdamW 0.008 minus AdamH 0.01 with AdamW at 0.004", "", "m1-adamw-0.008-zero", "m1-adamh-0.01-zero"),
     ]
@@ -657,14 +659,14 @@ def tables():
     ]
     yield "grids", ("one seed; AdamW's rate", "rate: validation (training)"), [
         grid("M1 to zero, Muon; AdamW the same", "matrices", "m1-muon-{0.0067,0.01,0.015}-zero m1-muon-0.01109-zero-carried"),
-        grid("M1 to zero, AdamW beside Muon 0.01", "adamw", "m1-muon-0.01-zero m1-muon-0.01-zero-adamw-{0.0064,0.015}"),
+        grid("M1 to zero, AdamW beside Muon 0.01", "adamw", "m1-muon-0.01-zero m1-muon-0.01-zero-adamw-{0.0044,0.0064,0.015}"),
         grid("M1 to zero, MuonH; AdamW 0.01", "matrices", "m1-muonh-{0.01,0.0125,0.015}-zero m1-muonh-0.01146-zero-carried"),
         grid("M1 to zero, AdamW beside MuonH 0.0125", "adamw", "m1-muonh-0.0125-zero m1-muonh-0.0125-zero-adamw-{0.0064,0.015,0.0225}"),
         grid("M1 to zero, AdamW; AdamW the same", "matrices", "m1-adamw-{0.002,0.004,0.008,0.016,0.032}-zero"),
         grid("M1 to zero, AdamH; AdamW 0.004", "matrices", "m1-adamh-{0.005,0.01,0.02}-zero"),
         grid("M1 to zero, AdamW beside AdamH 0.01", "adamw", "m1-adamh-0.01-zero m1-adamh-0.01-zero-adamw-{0.002,0.008,0.016,0.032}"),
         grid("M2 to zero, Muon; AdamW the same", "matrices", "muon-{0.0067,0.01,0.015}-zero muon-0.01109-zero-carried"),
-        grid("M2 to zero, AdamW beside Muon 0.01", "adamw", "muon-0.01-zero muon-0.01-zero-adamw-{0.0064,0.015}"),
+        grid("M2 to zero, AdamW beside Muon 0.01", "adamw", "muon-0.01-zero muon-0.01-zero-adamw-{0.0064,0.015,0.0225}"),
         grid("M2 to zero, MuonH; AdamW 0.01", "matrices", "muonh-{0.01,0.0125,0.015,0.0225}-zero muonh-0.01138-zero-carried"),
         grid("M2 to zero, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-zero muonh-0.0125-zero-adamw-{0.003,0.0064,0.015}"),
         grid("M2 to a tenth, Muon; AdamW the same", "matrices", "muon-{0.002,0.003,0.0044,0.0067}-tenth"),
@@ -673,6 +675,9 @@ def tables():
         grid("M2 to a tenth, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-tenth muonh-0.0125-tenth-adamw-{0.0015,0.003,0.0064}"),
         grid("M2 at Muon's ratio, AdamW beside MuonH 0.0125", "adamw", "muonh-0.0125-matched muonh-0.0125-matched-adamw-{0.0015,0.003,0.0064}"),
         grid("M2 at Muon's ratio, MuonH; AdamW 0.003", "matrices", "muonh-{0.0083,0.01,0.015}-matched-adamw-0.003 muonh-0.0125-matched-again"),
+        grid("M1 to zero, text read once, Muon; AdamW the same", "matrices", "once-m1-muon-{0.002,0.003,0.0044,0.0067,0.01}"),
+        grid("M1 to zero, text read once, MuonH; AdamW 0.0044", "matrices", "once-m1-muonh-{0.0055,0.0083,0.0125}-adamw-0.0044"),
+        grid("M1 to zero, text read once, AdamW beside MuonH 0.0083", "adamw", "once-m1-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
         grid("M2 to zero, text read once, Muon; AdamW the same", "matrices", "once-muon-{0.0044,0.0067,0.01}"),
         grid("M2 to zero, text read once, MuonH; AdamW 0.0067", "matrices", "once-muonh-{0.0055,0.0083,0.0125,0.0188}"),
         grid("M2 to zero, text read once, AdamW beside MuonH 0.0083", "adamw", "once-muonh-0.0083 once-muonh-0.0083-adamw-{0.002,0.003,0.0044}"),
@@ -682,11 +687,16 @@ def tables():
     ]
     yield "seeds", ("", "validation, seed 1234", "1", "2", "in training, seed 1234", "1", "2"), [
         seeds("M1 to zero, Muon 0.01", "m1-muon-0.01-zero*3"),
+        seeds("M1 to zero, Muon 0.01, AdamW 0.0064", "m1-muon-0.01-zero-adamw-0.0064*3"),
         seeds("M1 to zero, MuonH 0.0125", "m1-muonh-0.0125-zero*3"),
         seeds("M1 to zero, MuonH 0.0125, AdamW 0.015", "m1-muonh-0.0125-zero-adamw-0.015*3"),
         seeds("M1 to zero, AdamW 0.016", "m1-adamw-0.016-zero*3"),
         seeds("M1 to zero, AdamH 0.01, AdamW 0.004", "m1-adamh-0.01-zero*3"),
+        seeds("M1 to zero, AdamH 0.01, AdamW 0.016", "m1-adamh-0.01-zero-adamw-0.016*3"),
+        seeds("M1 to zero, text read once, Muon 0.003", "once-m1-muon-0.003*3"),
+        seeds("M1 to zero, text read once, MuonH 0.0083, AdamW 0.003", "once-m1-muonh-0.0083-adamw-0.003*3"),
         seeds("M2 to zero, Muon 0.01", "muon-0.01-zero*3"),
+        seeds("M2 to zero, Muon 0.01, AdamW 0.015", "muon-0.01-zero-adamw-0.015*3"),
         seeds("M2 to zero, MuonH 0.0125", "muonh-0.0125-zero*3"),
         seeds("M2 to a tenth, Muon 0.003", "muon-0.003-tenth*3"),
         seeds("M2 to a tenth, MuonH 0.0125, AdamW 0.003", "muonh-0.0125-tenth-adamw-0.003*3"),
@@ -699,6 +709,7 @@ def tables():
     muon, once, replay = ("Muon", "MuonH"), "once-muonh-0.0083-adamw-0.0044", ("the replay", "MuonH")
     yield "leads", ("who leads in validation (by up to)", "seed 1234", "1", "2"), [
         leads("M1 to zero", muon, "m1-muon-0.01-zero*3", "m1-muonh-0.0125-zero*3"),
+        leads("the same, text read once", muon, "once-m1-muon-0.003*3", "once-m1-muonh-0.0083-adamw-0.003*3"),
         leads("M2 to zero, text read once", muon, "once-muon-0.0067*3", f"{once}*3"),
         leads("the same, AdamW 0.0044 beside both", muon, "once-muon-0.0067-adamw-0.0044", once, (0,)),
         leads("M2 at Muon's ratio", muon, "muon-0.003-tenth*3", "muonh-0.01-matched-adamw-0.003*3"),

@@ -112,7 +112,7 @@ class ResultsTest {
                 .results()
                 .map(found -> found.group(1).replace("out/paper-50m/", ""))
                 .toList();
-        assertThat(commands).hasSize(9);
+        assertThat(commands).hasSize(11);
         for (String runs : commands) {
             compared(said(0, "sh", "-c", "cd " + dir.toAbsolutePath() + " && printf '%s\\n' " + runs)
                     .lines()
