@@ -34,9 +34,22 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
 
 class Base(NamedTuple):
-    """The norm is free: w <- (1 - e l) w - e u. Muon, AdamW."""
+    """The norm is free: w <- (1 - e l) w - e u. Muon, AdamW.
+
+    With a policy, as records in "steps to a loss" have them: w <- (1 - e pull) w - e lift u. docs/IDEA.md has the formulas.
+    """
 
     decay: float
+    floor: float = 0.0  # the least |u|/|w|: a smaller direction is made longer
+    brake: float = 1.0  # what is left of a direction's part along w where it goes outward
+    pinned: bool = False  # whether the norm ends at its part along w
+
+    def pull(self, r: float, u: float, cos: float) -> float:
+        return self.decay - self.lift(r, u, cos) * (1 - self.brake) * u * min(cos, 0) / r
+
+    def lift(self, r: float, u: float, cos: float) -> float:
+        braked = u * math.sqrt(1 - (1 - self.brake**2) * cos * cos) if cos < 0 else u
+        return 1.0 if braked == 0 else max(1.0, self.floor * r / braked)
 
 
 class Hyperball(NamedTuple):
@@ -157,21 +170,28 @@ class Transfer(NamedTuple):
         rT = rC if free and self.gradient == AS_IS else s.target_norm
         self._positive(s, rC, rT)
 
-        # The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
-        p = e / ((1 - e * l) * rT) if base else 0.0 if u == 0 else e / u
-        a = p * u
         cos = 0.0 if u == 0 else min(max(uw / u / rC, -1.0), 1.0)
+        pull = self.target.pull(rT, u, cos) if base and l == self.target.decay else l
+        kept = 1 - e * pull
+        if not kept > 0:
+            raise Refusal(f"step {s.step}: learning rate {e} times what {self.target} takes of the matrix, {pull}, is 1 or"
+                          " more; lower the rate")
+        # The angular step for each unit of u, so that a = p |u| and |u| = 0 needs no case of its own.
+        p = e * self.target.lift(rT, u, cos) / (kept * rT) if base else 0.0 if u == 0 else e / u
+        a = p * u
         along = 1 - a * cos
         across = a * math.sqrt((1 - cos) * (1 + cos))
         stretch = math.hypot(along, across)  # |w/rC - p u|, the length that a Hyperball projects away
         angle = math.atan2(across, along)
-        target = (1 - e * l) * rT * stretch if base else rT
+        target = self._after(s, self.target, kept * rT, stretch, along) if base else rT
 
         if isinstance(self.carrier, Base):
-            lc = self.carrier.decay
-            keep = 1 - e * l if free else 1 / (1 + p * lc * rC)
-            push = e if free else p * rC * keep
-            return Step(keep, push, push, a, angle, rC, rT, self._next(s, keep * rC * stretch, target))
+            lift = self.carrier.lift(rC, u, cos)
+            keep = kept if free else 1 / (1 + p * self.carrier.pull(rC, u, cos) * rC / lift)
+            nominal = e if free else p * rC * keep / lift
+            norm, length = self._after(s, self.carrier, keep * rC, stretch, along), keep * rC * stretch
+            scale = 1.0 if norm == length else norm / length
+            return Step(scale * keep, scale * lift * nominal, nominal, a, angle, rC, rT, self._next(s, norm, target))
         if not stretch > 0:
             raise Diverged(f"step {s.step}: the step of angle {a} lands on the origin, and a Hyperball has no direction"
                            " there; lower the learning rate")
@@ -188,6 +208,14 @@ class Transfer(NamedTuple):
         return Step(1.0, push, push, math.inf, 0.0, 0.0, s.target_norm, self._next(s, norm, rT))
 
     @staticmethod
+    def _after(s: State, space: Base, length: float, stretch: float, along: float) -> float:
+        """The norm that a Base space ends the step with."""
+        if space.pinned and stretch > 0 >= along:
+            raise Diverged(f"step {s.step}: the step turns the matrix by 90 degrees or more, and nothing along it is left to pin the"
+                           " norm to; lower the learning rate")
+        return length * (along if space.pinned else stretch)
+
+    @staticmethod
     def _next(s: State, norm: float, target_norm: float) -> State:
         if not (norm < math.inf and target_norm < math.inf):
             raise Diverged(f"step {s.step}: the norm becomes {norm} and the target's {target_norm}; lower the rate")
@@ -196,7 +224,7 @@ class Transfer(NamedTuple):
     def check(self, s: State, e: float, l: Optional[float] = None) -> None:
         """Refuses a rate or a decay that no step can take; needs no tensor."""
         l = self.target.decay if l is None else l
-        if l != self.target.decay and not (self.plain and isinstance(self.target, Base) and math.isfinite(l)):
+        if l != self.target.decay and not (self.plain and self.target == Base(self.target.decay) and math.isfinite(l)):
             raise Refusal(f"step {s.step}: its weight decay at this step is {l}; only the plain Base optimizer takes another"
                           " decay at every step, a finite number")
         if not 0 <= e < math.inf:
@@ -212,10 +240,32 @@ class Transfer(NamedTuple):
                           " mode='base'")
 
 
-def transfer(mode: str, decay: float = 0.0, target_decay: float = 0.0, gradient: Optional[str] = None) -> Transfer:
+_POLICIES = {"floor": math.inf, "brake": 1.0}  # with the largest number of each
+
+
+def _policy(mode: str, text: Optional[str]) -> Base:
+    """A Base space with `floor:0.4`, `brake:0.5`, `pinned`, or several of them with a plus between."""
+    base = Base(0.0)
+    if mode == "hyperball" and text is not None:
+        raise Refusal(f"policy is {text!r}, and mode 'hyperball' has no Base space, whose norm it would change; leave it out")
+    for part in str(text).split("+") if text is not None else ():
+        name, _, number = part.partition(":")
+        try:
+            value = True if part == "pinned" else float(number)
+        except ValueError:
+            value = math.nan
+        if part != "pinned" and not (name in _POLICIES and 0 <= value <= _POLICIES[name] and value < math.inf):
+            raise Refusal(f"policy is {text!r}; it must be some of floor:NUMBER (zero or more), brake:NUMBER (from 0 to 1) and"
+                          " pinned, with a plus between them")
+        base = base._replace(**{name: value})
+    return base
+
+
+def transfer(mode: str, decay: float = 0.0, target_decay: float = 0.0, gradient: Optional[str] = None,
+             policy: Optional[str] = None) -> Transfer:
     """The transfer that a mode of MODES names. `decay` is the Base space's, or the carrier's where both are Base.
 
-    `gradient` replaces the mode's own gradient rule.
+    `gradient` replaces the mode's own gradient rule; `policy` is what its Base spaces do about the norm.
     """
     for name, value in (("weight_decay", decay), ("target_weight_decay", target_decay)):
         if not 0 <= value < math.inf:
@@ -224,7 +274,8 @@ def transfer(mode: str, decay: float = 0.0, target_decay: float = 0.0, gradient:
         raise Refusal(f"unknown mode {mode!r}{nearest(mode, MODES)}")
     if gradient is not None and gradient not in GRADIENT_RULES:
         raise Refusal(f"unknown gradient rule {gradient!r}{nearest(gradient, GRADIENT_RULES)}")
-    target, carrier, rule = MODES[mode](Base(decay), Hyperball(), Base(target_decay))
+    base = _policy(mode, policy)
+    target, carrier, rule = MODES[mode](base._replace(decay=decay), Hyperball(), base._replace(decay=target_decay))
     return Transfer(target, carrier, gradient or rule)
 
 

@@ -46,6 +46,7 @@ class HyperTransfer(torch.optim.Optimizer):
     target_weight_decay   of the run that mode "decay-transfer" follows
     gradient              one of GRADIENT_RULES instead of the mode's own
     view, flatten         what counts as a matrix, see views.py; flatten=True is view="flat"
+    policy                what is done about the norm of a Base space beside decay: "floor:0.4+brake:0.5+pinned"
     zero_radius           the norm that a parameter of zeros is taken to by its first step
     maximize              climb instead of descend
     master_dtype          keep the moved weights in this type, e.g. torch.float64, and round once
@@ -138,8 +139,8 @@ class HyperTransfer(torch.optim.Optimizer):
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """One step of every parameter that has a gradient. Where it is refused, nothing has changed.
 
-        A direction that is not finite, of a finite gradient, or that takes a matrix of a Hyperball to zero, has changed its own
-        memory by then; weights it has not.
+        A direction that is not finite, of a finite gradient, or that takes a matrix of a Hyperball or of a policy to zero, has
+        changed its own memory by then; weights it has not.
         """
         loss = None
         if closure is not None:

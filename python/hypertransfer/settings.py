@@ -13,7 +13,7 @@ from .views import View
 
 COMMON: Dict[str, Any] = dict(
     lr=None, weight_decay=None, target_weight_decay=None, mode="base", gradient=None, direction="muon", view="whole",
-    zero_radius=0.0, maximize=False, master_dtype=None)
+    policy=None, zero_radius=0.0, maximize=False, master_dtype=None)
 BOOKKEEPING = {"params", "param_names", "initial_lr"}  # torch's own
 OF_TORCH = {"foreach", "fused", "capturable", "differentiable", "amsgrad"}
 FIXED = ("mode", "gradient", "direction", "view", "master_dtype")  # what the state of a parameter is made for
@@ -112,7 +112,7 @@ def _decay(group: Dict[str, Any]) -> Transfer:
         raise Refusal("mode 'decay-transfer' has two weight decays; give target_weight_decay, that of the run it follows")
     number("weight_decay", decay, 0, math.inf)
     number("target_weight_decay", other, 0, math.inf)
-    return transfer(mode, decay, other, group["gradient"])
+    return transfer(mode, decay, other, group["gradient"], group.get("policy"))
 
 
 def _option(name: str, value: Any) -> None:

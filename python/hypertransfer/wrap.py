@@ -49,7 +49,7 @@ class Wrapped(HyperTransfer):
         if isinstance(inner, torch.optim.LBFGS):
             raise Refusal("LBFGS cannot be wrapped: its step needs several gradients; give an optimizer that needs only one")
         settings.number("clip_norm", clip_norm, 0, math.inf)
-        unknown = set(options) - {"target_weight_decay", "gradient", "view", "flatten", "zero_radius", "master_dtype"}
+        unknown = set(options) - {"target_weight_decay", "gradient", "view", "flatten", "policy", "zero_radius", "master_dtype"}
         for name in unknown:
             if name in settings.OPTIONS or name in settings.COMMON:
                 raise Refusal(f"option '{name}' belongs to the wrapped optimizer; give it to {type(inner).__name__}")
@@ -79,7 +79,7 @@ class Wrapped(HyperTransfer):
             if new:
                 self.inner.param_groups.pop()
             raise
-        names = ("mode", "gradient", "target_weight_decay", "view", "zero_radius", "master_dtype")
+        names = ("mode", "gradient", "target_weight_decay", "view", "policy", "zero_radius", "master_dtype")
         param_group.update({name: made[name] for name in names})
         torch.optim.Optimizer.add_param_group(self, param_group)
         self.param_groups[-1] = param_group
@@ -94,7 +94,7 @@ class Wrapped(HyperTransfer):
 
     def _rule(self, group: Dict[str, Any]) -> Transfer:
         decay = group.get("weight_decay", 0.0) if self._shrinks(group) else 0.0
-        return transfer(group["mode"], decay, group["target_weight_decay"], group["gradient"])
+        return transfer(group["mode"], decay, group["target_weight_decay"], group["gradient"], group.get("policy"))
 
     def _whole(self, group: Dict[str, Any]) -> bool:
         return False

@@ -141,9 +141,9 @@ def test_a_wrapped_optimizer_in_its_own_space_is_itself(name):
         assert wrapped.param_groups is not None and wrapped.param_groups[0] is wrapped.inner.param_groups[0]
 
 
-@pytest.mark.parametrize("mode", ht.MODES)
-def test_a_wrapped_adamw_is_our_adam_in_every_mode(mode):
-    more = dict(target_weight_decay=0.4) if mode == "decay-transfer" else {}
+@pytest.mark.parametrize("mode, policy", [*((mode, None) for mode in ht.MODES), ("hypertransfer-plus", "floor:9+brake:0.5+pinned")])
+def test_a_wrapped_adamw_is_our_adam_in_every_mode(mode, policy):
+    more = dict(target_weight_decay=0.4) if mode == "decay-transfer" else dict(policy=policy)
     a, b = nn.Parameter(randn(4, 6)), nn.Parameter(randn(4, 6))
     decay = {} if mode == "hyperball" else dict(weight_decay=0.1)
     ours = ht.HyperTransfer([b], lr=0.05, mode=mode, direction="adam", **decay, **more)

@@ -18,7 +18,7 @@ RELATIVE = 1e-15  # a few roundings: the two libraries' hypot and atan2 may diff
 
 
 def space(text):
-    return ht.Hyperball() if text == "ball" else ht.Base(float(text))
+    return ht.Hyperball() if text == "ball" else ht.Base(*map(float, text.split(",")))
 
 
 def algebra(given):

@@ -93,6 +93,22 @@ def test_plus_forms_are_their_targets(plus, plain):
         assert exact.w.norm().item() != pytest.approx(R, rel=1e-3)
 
 
+@pytest.mark.parametrize("policy", ["floor:0.9", "brake:0.5", "pinned", "floor:0.9+brake:0+pinned"])
+def test_norm_policies_are_carried_exactly(policy):
+    """A Hyperball has the losses of a Base space with a policy, and that space those of a Hyperball."""
+    for plus, plain, follows in (("hypertransfer-plus", "base", True), ("inverse-hypertransfer-plus", "hyperball", False)):
+        carried = Small(**options(plus), policy=policy)
+        target = Small(**options(plain), **(dict(policy=policy) if follows else {}))
+        free = Small(**options(plus))
+        apart = 0
+        for t in range(60):
+            loss = target.step(t)
+            assert carried.step(t) == pytest.approx(loss, rel=1e-12, abs=1e-12)
+            apart = max(apart, abs(free.step(t) - loss))
+        carriers = [run.optimizer.carrier(run.w) for run in (carried, free)]
+        assert apart > 1e-4 if follows else not torch.allclose(*carriers, rtol=1e-3)  # else the policy did nothing
+
+
 class OnCard(torch.Tensor):
     """Says that it is on a card, where sums of squares are taken in another way."""
 
@@ -490,6 +506,12 @@ def test_nothing_scales_twice():
     (dict(mode="hyperball", weight_decay=0.1), "mode 'hyperball' keeps norms fixed without weight decay"),
     (dict(target_weight_decay=0.1), "only mode 'decay-transfer' has two"),
     (dict(mode="decay-transfer"), "give target_weight_decay"),
+    (dict(policy="floor"), "policy is 'floor'; it must be some of floor:NUMBER (zero or more), brake:NUMBER (from 0 to 1) and pinned"),
+    (dict(policy="brake:1.5"), "policy is 'brake:1.5'"),
+    (dict(policy="floor:-1+pinned"), "policy is 'floor:-1+pinned'"),
+    (dict(policy="pinned:1"), "policy is 'pinned:1'"),
+    (dict(policy=0.4), "policy is 0.4"),
+    (dict(policy="pinned", mode="hyperball"), "policy is 'pinned', and mode 'hyperball' has no Base space"),
     (dict(betas=(0.9, 0.95)), "option 'betas' is not one of direction muon; it takes momentum"),
 ])
 def test_wrong_options_get_one_sentence_and_the_group_is_not_kept(given, message):

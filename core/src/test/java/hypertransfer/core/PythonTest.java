@@ -3,6 +3,8 @@ package hypertransfer.core;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.core.Space.Base;
+import hypertransfer.core.Space.Controlled;
+import hypertransfer.core.Space.Hyperball;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,6 +53,16 @@ class PythonTest {
             }
         }
         lines.addAll(edges());
+        for (int i = 0; i < 12 * DRAWS; i++) {
+            Space policy = new Controlled(
+                    random.nextDouble(0.2), random.nextDouble(2), random.nextDouble(), random.nextBoolean());
+            Space other = i % 3 == 0 ? new Hyperball() : i % 3 == 1 ? new Base(0.1) : policy;
+            Transfer t = new Transfer(
+                    i % 2 == 0 ? policy : other, i % 2 == 0 ? other : policy, GradientRule.values()[i % 4]);
+            double norm = random.nextDouble(0.1, 3), u = random.nextDouble(3), cos = random.nextDouble(-1, 1);
+            State s = new State("w", 3, norm, norm, random.nextDouble(0.1, 3));
+            lines.add(step(t, s, new Reading(norm, u, u * norm * cos), random.nextDouble(i % 5 == 0 ? 9 : 0.5)));
+        }
         for (double decay : new double[] {-3, -0.1, 0, 0.5, 2, Double.NaN}) { // recorded decays
             for (Mode mode : List.of(Mode.BASE, Mode.HYPERBALL, Mode.HYPERTRANSFER)) {
                 lines.add(step(mode.transfer(0.1), State.start("w", 2), new Reading(2, 3, 1), 0.5, decay));
@@ -153,7 +165,12 @@ class PythonTest {
     }
 
     private static String space(Space space) {
-        return space instanceof Base(double decay) ? "" + decay : "ball";
+        return switch (space) {
+            case Base(double decay) -> "" + decay;
+            case Controlled(double decay, double floor, double brake, boolean pinned) ->
+                decay + "," + floor + "," + brake + "," + (pinned ? 1 : 0);
+            default -> "ball";
+        };
     }
 
     private static String rate(String kind, double result, double... given) {
