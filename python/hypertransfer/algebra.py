@@ -362,7 +362,7 @@ class Schedule(NamedTuple):
         if not (0 <= self.peak < math.inf and self.steps > 0 and 0 <= self.warmup < 1 and 0 <= self.final_ratio <= 1):
             raise Refusal(f"{self}: peak must be finite and zero or more, steps one or more, warmup from 0 to less than"
                           " 1, final_ratio from 0 to 1")
-        w = math.floor(self.warmup * self.steps)
+        w = math.floor(self.warmup * self.steps * (1 + 2**-52))  # as a double, 0.29 * 100 is just below 29
         return [self.peak * (t + 1) / w if t < w
                 else self.peak * SHAPES[name]((t - w) / (self.steps - w), self.final_ratio, value)
                 for t in range(self.steps)]
@@ -370,7 +370,7 @@ class Schedule(NamedTuple):
 
 def linear(t: int, peak: float, steps: int, warmup: float = 0.05, final_ratio: float = 0.0) -> float:
     """The paper's schedule: the rate of step t, counted from zero."""
-    w = math.floor(warmup * steps)
+    w = math.floor(warmup * steps * (1 + 2**-52))
     if t < w:
         return peak * (t + 1) / w
     return peak * (1 - (1 - final_ratio) * ((t - w) / (steps - w)))

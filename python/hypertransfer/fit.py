@@ -26,7 +26,7 @@ class Fit(NamedTuple):
 
 def _factors(shape: str, t: Tensor, steps: int, warmup: float, end: Tensor) -> Tensor:
     """The schedules of peak 1 at these steps: a row for each final ratio, which `end` has as a column."""
-    w = math.floor(warmup * steps)
+    w = math.floor(warmup * steps * (1 + 2**-52))
     x = ((t - w) / (steps - w)).clamp(min=0)
     late = (1 - (1 - x) / 0.2).clamp(min=0)
     name = shape.partition(":")[0]

@@ -176,3 +176,10 @@ def test_kinds_are_told_by_name():
                        "layers.3.mlp.down_proj.weight": "proj", "conv.weight": "other", "blocks.0.attn.proj.weight": "o",
                        "blocks.0.mlp.proj.weight": "proj", "attn1.to_q.weight": "q", "attn1.to_out.0.weight": "o", "attn.out.weight": "o"}.items():
         assert Matrix(name, 2, 2).kind == kind, name
+
+
+def test_a_warm_up_of_29_of_100_steps():
+    """As a double, 0.29 * 100 is just below 29: the warm-up had 28 steps."""
+    rates = ht.Schedule(29, 100, 0.29, 0.1).rates()
+    assert rates[:30] == [*range(1, 30), 29]
+    assert rates == [ht.linear(t, 29, 100, 0.29, 0.1) for t in range(100)]

@@ -39,7 +39,7 @@ public sealed interface Schedule {
         @Override
         public double rate(long t) {
             inside(t, steps);
-            int w = (int) Math.floor(warmup * steps);
+            int w = (int) (warmup * steps * (1 + 0x1p-52)); // as a double, 0.29 * 100 is just below 29
             return t < w ? peak * (t + 1) / w : peak * shape.factor((double) (t - w) / (steps - w), finalRatio);
         }
     }

@@ -36,7 +36,9 @@ class ScheduleTest {
         "0.01, 5723, 0.05, 0, 5722, 1.8392495861688432e-6",
         "1, 19, 0.05, 0, 0, 1", // less than a step of warm-up is none
         "1, 20, 0.05, 0, 1, 1",
-        "1, 1, 0, 0, 0, 1"
+        "1, 1, 0, 0, 0, 1",
+        "29, 100, 0.29, 0, 0, 1", // as a double, 0.29 * 100 is just below 29
+        "1, 100, 0.29, 0, 29, 1"
     })
     void linesByHand(double peak, int steps, double warmup, double end, int t, double rate) {
         Schedule schedule = Schedule.linear(peak, steps, warmup, end);
