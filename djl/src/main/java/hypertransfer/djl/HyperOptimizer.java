@@ -65,6 +65,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     private final Map<String, Saved> loaded = new ConcurrentHashMap<>();
     private NDManager shelf; // holds what was loaded until the slots have it; null where nothing was
     private boolean printed;
+    private boolean closed;
 
     /**
      * An optimizer that clips nothing.
@@ -106,6 +107,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
 
     @Override
     public void update(String parameterId, NDArray weight, NDArray grad) {
+        open();
         Route route = routes.route(parameterId);
         print();
         clipping.begin(parameterId, weight.getDevice(), this::gradientNorm);
@@ -263,11 +265,12 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
      *     before
      */
     public void load(InputStream in) {
+        open();
         NDManager fresh = routes.shelf();
         try {
             Map<String, Saved> read = Checkpoint.read(in, fresh);
             fits(read);
-            close();
+            free();
             loaded.putAll(read);
             shelf = fresh;
         } catch (RuntimeException e) {
@@ -296,9 +299,22 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
         }
     }
 
-    /** Frees the native memory of the state and forgets it. */
+    /** Frees the native memory of the state and forgets it; after that the optimizer cannot be used. */
     @Override
     public void close() {
+        free();
+        closed = true;
+    }
+
+    private void open() {
+        if (closed) {
+            throw new IllegalStateException(
+                    "the optimizer was closed, which freed its state; make a new one, and load a"
+                            + " saved state to continue");
+        }
+    }
+
+    private void free() {
         slots.values().forEach(Slot::close);
         slots.clear();
         loaded.clear();
@@ -316,6 +332,7 @@ public final class HyperOptimizer extends Optimizer implements AutoCloseable {
     }
 
     private void started() {
+        open();
         if (slots.isEmpty()) {
             throw new Refusal("the optimizer has taken no step since it was made or loaded; take one first");
         }

@@ -51,6 +51,10 @@ class MemoryTest {
 
                 optimizer.close();
                 assertThat(arrays()).as("after the optimizer was closed").isEqualTo(arrays - STATE);
+            }
+            var other = new DefaultTrainingConfig(Loss.l2Loss()).optOptimizer(new HyperOptimizer(routes));
+            try (Trainer trainer = model.newTrainer(other)) {
+                trainer.initialize(new Shape(1, INPUTS));
                 steps(trainer, 1);
             }
         }
