@@ -86,6 +86,17 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
     }
 
     /**
+     * Refuses a rate that {@link #step(State, Reading, double)} would refuse, before a direction has changed its memory.
+     *
+     * @param s the matrix's state before the step
+     * @param e the target's scheduled rate at this step
+     * @throws Refusal if the rate is out of range, or its product with the target's decay is 1 or more
+     */
+    public void check(State s, double e) {
+        rate(s, e, target.decay());
+    }
+
+    /**
      * One step: the target's angular step (equations 3 and 18), taken by the carrier, and the target's norm (equation 4). Move
      * the matrix by {@code w <- keep w - push u}.
      *
@@ -232,6 +243,16 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                     "its weight decay at this step is " + l + " and its target is " + target + " in " + carrier
                             + "; only the plain Base optimizer takes another decay at every step, a finite number");
         }
+        rate(s, e, l);
+        if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {
+            throw diverged(
+                    s,
+                    "|w| is " + r.w() + ", |u| is " + r.u() + ", <u,w> is " + r.uw()
+                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
+        }
+    }
+
+    private static void rate(State s, double e, double l) {
         if (!(e >= 0 && e < Double.POSITIVE_INFINITY)) {
             throw refuse(s, "learning rate is " + e + "; it must be a finite number, zero or more");
         }
@@ -240,12 +261,6 @@ public record Transfer(Space target, Space carrier, GradientRule gradient) {
                     s,
                     "learning rate " + e + " times weight decay " + l
                             + " is 1 or more, which would erase the matrix; lower either of them");
-        }
-        if (!(Double.isFinite(r.w()) && Double.isFinite(r.u()) && Double.isFinite(r.uw()))) {
-            throw diverged(
-                    s,
-                    "|w| is " + r.w() + ", |u| is " + r.u() + ", <u,w> is " + r.uw()
-                            + ": the training has diverged; lower the learning rate and continue from the last checkpoint");
         }
     }
 

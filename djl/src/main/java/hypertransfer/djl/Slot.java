@@ -114,6 +114,8 @@ final class Slot implements AutoCloseable {
                     + " times the carrier, and " + rule + " needs it at " + evaluated
                     + "; call toRepresentative() before training continues");
         }
+        double rate = rule.rate().at(parameterId, state.step());
+        transfer.check(state, rate); // before any memory or weight changes
         // Results of array operations belong to the manager of their first operand: all of them end with the scratch.
         try (NDManager scratch = whole.getManager().newSubManager()) {
             scratch.tempAttachAll(whole, wholeGradient);
@@ -136,7 +138,7 @@ final class Slot implements AutoCloseable {
                         + "; a direction has the shape of its gradient");
             }
             Reading reading = new Reading(Measure.norm(own), Measure.norm(u), Measure.dot(u, own));
-            last = transfer.step(state, reading, rule.rate().at(parameterId, state.step()));
+            last = transfer.step(state, reading, rate);
             // not keep times w: 1 - keep is small, and as a float it has digits that keep itself has not
             NDArray lost = own.mul(1 - last.keep());
             own.subi(lost.addi(u.mul(last.push())));

@@ -51,6 +51,37 @@ class RefusalTest {
         }
     }
 
+    /** The momentum had taken in the gradient of a step whose rate was then refused. */
+    @Test
+    void aRefusedRateLeavesTheMomentumAsItWas() {
+        double[] rate = {0.1};
+        Rule rule = Rule.muon((id, step) -> rate[0], 0.5).in(Mode.HYPERTRANSFER_PLUS, 0.5);
+        try (TinyTraining met = training(rule, 1f);
+                TinyTraining spared = training(rule, 1f)) {
+            update(met, 1f);
+            rate[0] = 2;
+            assertThatThrownBy(() -> update(met, -3f)).hasMessageContaining("learning rate 2.0 times weight decay 0.5");
+            rate[0] = 0.1;
+            update(met, 2f);
+            update(spared, 1f);
+            update(spared, 2f);
+            assertThat(met.weight("fc")).isEqualTo(spared.weight("fc"));
+        }
+    }
+
+    /** It started anew, with a momentum of zero, and said nothing. */
+    @Test
+    void aClosedOptimizer() {
+        try (TinyTraining training = training(Rule.muonH(RATE), 1f)) {
+            update(training, 1f);
+            training.optimizer.close();
+            assertThatThrownBy(() -> update(training, 1f))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageStartingWith("the optimizer was closed");
+            training.optimizer.close(); // a second time does nothing
+        }
+    }
+
     /** It was thrown away silently. */
     @Test
     void aWeightDecayIsNotDropped() {

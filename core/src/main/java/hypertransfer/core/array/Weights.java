@@ -112,6 +112,7 @@ public final class Weights {
             throw new Refusal(state.matrix() + " at step " + state.step() + ": the gradient has " + gradient.length
                     + " numbers, and the matrix " + values.length + "; give one for each, row by row");
         }
+        transfer.check(state, rate); // before the direction changes its memory
         double[] u = direction.of(scaled(transfer.gradientScale(state), gradient), state.step());
         Step step = transfer.step(state, Reading.of(values, u), rate);
         for (int i = 0; i < values.length; i++) {

@@ -149,6 +149,19 @@ class MuonTest {
         assertThat(resumed.state()).isEqualTo(whole.state());
     }
 
+    /** The momentum had taken in the gradient of a step that was then refused. */
+    @Test
+    void aRefusedRateLeavesTheMomentumAsItWas() {
+        double[] mean = drawn(10, 6), before = mean.clone();
+        Weights weights = new Weights("w", drawn(7, 6), Mode.BASE.transfer(0.5), new Muon().on(2, 3, mean));
+        weights.evaluated();
+        refused(
+                () -> weights.step(drawn(8, 6), 2),
+                "w at step 0: learning rate 2.0 times weight decay 0.5 is 1 or more");
+        refused(() -> weights.step(drawn(8, 6), Double.NaN), "w at step 0: learning rate is NaN");
+        assertThat(mean).containsExactly(before);
+    }
+
     @Test
     void refusals() {
         refused(() -> new Muon(1, false, Coefficients.JORDAN, ShapeFactor.NONE), "momentum");
