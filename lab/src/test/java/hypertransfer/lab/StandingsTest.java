@@ -133,7 +133,7 @@ class StandingsTest {
     @Test
     void aRowThatDivergesIsAResult() throws IOException {
         assertThat(told)
-                .containsPattern("wild +3 +- +- ")
+                .containsPattern("wild +- +- +- ")
                 .contains(
                         "mad-equal" + best("muon").substring(4) + ": left out, because mad has no result",
                         "mad-ball" + best("muon").substring(4) + ": left out, because mad-equal has no result");
@@ -146,7 +146,7 @@ class StandingsTest {
         JsonNode json = ht.json("reproduce", file, "--out", out);
         assertThat(ht.err()).contains("finished before").doesNotContain("| loss");
         JsonNode own = json.at("/parts/0/rows"), equal = json.at("/parts/1/rows");
-        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "3", "3"); // two diverged
+        assertThat(own.findValuesAsString("rank")).containsExactly("1", "2", "", ""); // two diverged
         assertThat(own.get(0).path("validation").asDouble())
                 .isLessThan(own.get(1).path("validation").asDouble());
         double[] muon = losses(best("muon")), adam = losses(best("adam")), at = losses(made("adam-equal"));

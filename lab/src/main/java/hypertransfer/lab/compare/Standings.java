@@ -65,6 +65,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     /**
      * @param row the run of the experiment that it belongs to
      * @param folder the name of its folders; null where there is none, because its grid diverged
+     * @param rank 1 for the lowest loss; null where it diverged
      * @param tuned the values that were chosen from its grid
      * @param edges the keys of these that ended at an end of the grid
      * @param losses the last validation loss of each seed; null where it diverged, like what follows
@@ -79,7 +80,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             String run,
             String row,
             String folder,
-            int rank,
+            Integer rank,
             Map<String, String> tuned,
             List<String> edges,
             double[] losses,
@@ -228,7 +229,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
             int rank = 1 + means.indexOf(Paired.mean(own));
             ranked.add(row(plans, run, rows.get(run), own, rank, differences.get(run)));
         });
-        ranked.sort(Comparator.comparing(Row::rank));
+        ranked.sort(Comparator.comparing(Row::rank, Comparator.nullsLast(Comparator.naturalOrder())));
         return new Part(name, title, reference, ranked);
     }
 
@@ -239,7 +240,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         String folder = first.chosen(run).map(Plan.Point::folder).orElse(null);
         double mean = Paired.mean(own);
         if (!Double.isFinite(mean)) {
-            return new Row(run, row, folder, rank, tuned, List.of(), null, null, null, null, null, null);
+            return new Row(run, row, folder, null, tuned, List.of(), null, null, null, null, null, null);
         }
         List<Turning> turnings = runs(plans, run).map(Turning::of).toList();
         double angle = Paired.mean(turnings.stream().mapToDouble(Turning::angle).toArray());
@@ -332,7 +333,8 @@ public record Standings(List<Part> parts, List<Twin> twins) {
     }
 
     private void print(Part part, PrintWriter words, boolean several) {
-        Map<String, Integer> before = parts.getFirst().rows.stream().collect(Collectors.toMap(Row::run, Row::rank));
+        Map<String, Integer> before = new HashMap<>();
+        parts.getFirst().rows.forEach(row -> before.put(row.run, row.rank));
         Table<Row> table = new Table<Row>().column("run", "%s", Row::row).column("rank", "%4d", Row::rank);
         if (!part.own()) {
             table.column("own rank", "%8d", row -> before.get(row.row));

@@ -54,7 +54,7 @@ class Standing {
       ${ticks.at.map(t => html`<line x1="${scale(t.v)}" x2="${scale(t.v)}" y1="52" y2="${bottom}" class="${t.v === 0 ? 'zero' : 'grid'}"/><text x="${scale(t.v)}" y="${bottom + 16}" text-anchor="middle" class="tick">${t.text}${t.v === last(ticks.at).v ? ticks.factor : ''}</text>`)}
       ${rows.map(row => {
         const y = place({ rows }, row), sure = row.row === reference || row.holm < 0.05, at = finite(row.validation) ? row.mean ?? 0 : null;
-        return html`<g data-row="${row.run}"><title>${this.said(row)}</title><text x="16" y="${y}" dy="0.35em" text-anchor="end" class="tick">${row.rank}</text><text x="26" y="${y}" dy="0.35em" class="name">${row.row}</text>
+        return html`<g data-row="${row.run}"><title>${this.said(row)}</title><text x="16" y="${y}" dy="0.35em" text-anchor="end" class="tick">${row.rank ?? ''}</text><text x="26" y="${y}" dy="0.35em" class="name">${row.row}</text>
           ${finite(row.low) ? html`<line x1="${scale(row.low)}" x2="${scale(row.high)}" y1="${y}" y2="${y}" stroke="${colour(row)}" stroke-width="2"/>` : ''}
           ${at === null ? html`<text x="${name + 8}" y="${y}" dy="0.35em" class="tick">diverged</text>` : html`<circle cx="${scale(at)}" cy="${y}" r="5" fill="${sure ? colour(row) : 'var(--card)'}" stroke="${colour(row)}" stroke-width="2"/>`}
           ${inner && !(shares && !finite(row.share_mean)) ? html`<text x="${wide}" y="${y}" dy="0.35em" text-anchor="end" class="tick">${this.told(row)}</text>` : ''}</g>`;
