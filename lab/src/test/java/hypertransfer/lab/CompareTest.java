@@ -97,8 +97,15 @@ class CompareTest {
         assertThat(p).isLessThan(other);
         assertThat(all.at("/differences/1/holm").asDouble()).isCloseTo(2 * p, within(1e-15));
         assertThat(all.at("/differences/0/holm").asDouble()).isEqualTo(Math.max(2 * p, other));
+        assertThat(ht.fine("compare", out)).contains("baseline: a, the first side; --baseline SIDE chooses another");
         assertThat(ht.fine("compare", out, "--baseline", out.resolve("seed-0/c")))
-                .contains("b - c at step 2: ", "by Holm for 2 tests", "same tokens", "same time", "peak rate");
+                .contains(
+                        "baseline: c, ",
+                        "b - c at step 2: ",
+                        "by Holm for 2 tests",
+                        "same tokens",
+                        "same time",
+                        "peak rate");
         assertThat(ht.refused("compare", out, "--baseline d")).contains("the sides are a, b, c");
     }
 

@@ -146,6 +146,7 @@ public final class CompareCommand implements Callable<Integer> {
         }
         c.differing().forEach((key, values) -> out.println(key + ": " + String.join(" | ", values)));
         String baseline = c.sides().getFirst().name();
+        out.println("baseline: " + baseline + ", the first side; --baseline SIDE chooses another");
         long tests = c.differences().stream().filter(d -> d.ends().p() != null).count();
         for (Comparison.Difference d : c.differences()) {
             out.printf(
