@@ -1,6 +1,7 @@
 package hypertransfer.train.run;
 
 import hypertransfer.core.GradientRule;
+import hypertransfer.core.Mode;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.config.Configuration;
@@ -61,26 +62,29 @@ public record Invariance(double loss, Map<String, Double> change, double roundin
         return change.get(matrix) <= rounding;
     }
 
-    /** What to tell where the rules are not exact: the lemma holds for scale-invariant matrices only. */
+    /** What to tell where the rules are not exact. */
     static Optional<String> warning(Configuration c, List<Matrix> matrices) {
+        Map<String, Matrices> hidden = c.hidden();
         List<String> inexact = matrices.stream()
-                .filter(m -> !m.rule().transfer().isPlain() && !exact(c, m))
+                .filter(m -> !m.rule().transfer().isPlain()
+                        && !exact(c, m, hidden.get(m.whole().name()).mode()))
                 .map(m -> m.whole().kind().path())
                 .distinct()
                 .toList();
         return inexact.isEmpty()
                 ? Optional.empty()
                 : Optional.of("mode " + c.matrices().mode().label() + " is not exact on "
-                        + c.architecture().label()
-                        + ": the loss depends on the scale of " + String.join(", ", inexact)
-                        + "; take a plus mode, or matrices.gradient=auto");
+                        + c.architecture().label() + ": the gradients of " + String.join(", ", inexact)
+                        + " are not their target's; set matrices.gradient to auto");
     }
 
-    private static boolean exact(Configuration c, Matrix m) {
+    private static boolean exact(Configuration c, Matrix m, Mode mode) {
         Outline.Kind kind = m.whole().kind();
         return switch (m.rule().transfer().gradient()) {
+            // the lemma holds for scale-invariant matrices only
             case RESCALED, AT_RADIUS -> m.rule().view().invariant(c.architecture(), kind);
-            case AS_IS, REPRESENTATIVE -> true;
+            case AS_IS -> mode == Mode.FAIR;
+            case REPRESENTATIVE -> true;
         };
     }
 }

@@ -246,11 +246,15 @@ class OriginTest {
     void aModeThatIsNotExactOnTheNetworkIsNamed() {
         assertThat(warnings("network=M2", "matrices.mode=hypertransfer"))
                 .anyMatch(w -> w.contains("mode hypertransfer is not exact on M2")
-                        && w.contains("attn.v, attn.o, mlp.fc, mlp.proj;"));
+                        && w.contains("attn.v, attn.o, mlp.fc, mlp.proj are not"));
         assertThat(warnings("network=M2", "matrices.mode=base")).isEmpty();
         assertThat(warnings("network=M2", "matrices.mode=hypertransfer", "matrices.gradient=auto"))
                 .isEmpty();
         assertThat(warnings("network=M1", "matrices.mode=hypertransfer")).isEmpty();
+        assertThat(warnings("network=M1", "matrices.mode=hypertransfer", "matrices.groups.q.gradient=as-is"))
+                .containsExactly("mode hypertransfer is not exact on M1: the gradients of attn.q are not their"
+                        + " target's; set matrices.gradient to auto");
+        assertThat(warnings("network=M1", "matrices.mode=fair")).isEmpty();
     }
 
     @Test
