@@ -169,6 +169,17 @@ class RunCommandsTest {
         assertThat(gap("plain", ball)).isLessThan(1e-12);
     }
 
+    /** Some commands made the folder, and others said that there is no such file. */
+    @Test
+    void theFolderOfAFileThatIsWrittenIsMade() {
+        Path run = train("muon"), folder = dir.resolve("new");
+        ht.fine("export", run, "--out", folder.resolve("a/weights"));
+        ht.fine("schedule", run, "--out", folder.resolve("b/schedule.json"), "--csv", folder.resolve("c/schedule.csv"));
+        ht.fine("certify", run, run, "--steps 2 --out", folder.resolve("d/certificate"));
+        ht.fine("report", run, "--out", folder.resolve("e/page.html"));
+        assertThat(ht.refused("schedule", run, "--csv", "/")).contains("is not a file"); // was a bug
+    }
+
     @Test
     void anExportHasTheWeightsThatAreEvaluated() {
         Path muon = train("muon", "network=M2");

@@ -104,6 +104,6 @@ public final class CertifyCommand implements Callable<Integer> {
                 throw new Refusal(file + " is already there; choose another --out");
             }
         });
-        files.forEach((file, text) -> Atomic.create(file, "--out", Atomic.text(text)));
+        files.forEach((file, text) -> Atomic.create(Atomic.placed(file), "--out", Atomic.text(text)));
     }
 }

@@ -362,7 +362,6 @@ public record Plan(
         Path file = directory
                 .resolve(point.folder + "-" + member.series() + ".json")
                 .toAbsolutePath();
-        Atomic.told("make", directory, () -> Files.createDirectories(directory));
         Sharing.inTurn(() -> RecordedRates.of(new Run(at(point)), member.series(), out::println)
                 .write(file));
         return file;

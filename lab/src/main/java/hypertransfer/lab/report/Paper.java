@@ -49,7 +49,7 @@ public final class Paper {
             Path folder = Files.createTempDirectory("ht-print");
             try {
                 byte[] bytes = printed(browser, limit, page, folder);
-                Atomic.write(pdf, channel -> Atomic.writeFully(channel, ByteBuffer.wrap(bytes)));
+                Atomic.write(Atomic.placed(pdf), channel -> Atomic.writeFully(channel, ByteBuffer.wrap(bytes)));
             } finally {
                 Folder.delete(folder);
             }

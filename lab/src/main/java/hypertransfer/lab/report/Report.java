@@ -3,9 +3,7 @@ package hypertransfer.lab.report;
 import hypertransfer.core.Refusal;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.log.Run;
-import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -115,13 +113,7 @@ public record Report(List<String> names, List<String> skipped, List<String> dama
     }
 
     static void write(Path out, String page) {
-        Path file = out.toAbsolutePath();
-        try {
-            Files.createDirectories(file.getParent());
-        } catch (IOException e) {
-            throw new Refusal("cannot write " + out + ": " + Atomic.reason(e) + "; give another file with --out", e);
-        }
-        Atomic.write(file, page);
+        Atomic.write(Atomic.placed(out), page);
     }
 
     /** What the page is told of a run that it cannot show. */

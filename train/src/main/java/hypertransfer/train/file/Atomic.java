@@ -66,6 +66,16 @@ public final class Atomic {
         }
     }
 
+    /** A file that the user names, in a folder that is made if it is not there. */
+    public static Path placed(Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        if (folder == null) {
+            throw new Refusal(file + " is not a file; give one, such as out/mine");
+        }
+        told("write", file, () -> Files.createDirectories(folder));
+        return file;
+    }
+
     /**
      * Writes a file, or leaves the one that is there; whatever is thrown, nothing is left beside it. The cause of the
      * refusal of a second writer is an {@link OverlappingFileLockException}.

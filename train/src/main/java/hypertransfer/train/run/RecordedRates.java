@@ -226,6 +226,6 @@ public record RecordedRates(
     }
 
     public void write(Path file) {
-        Atomic.write(file, JsonMapper.shared().writeValueAsString(this));
+        Atomic.write(Atomic.placed(file), JsonMapper.shared().writeValueAsString(this));
     }
 }

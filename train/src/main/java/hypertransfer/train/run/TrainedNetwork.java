@@ -8,6 +8,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
+import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
@@ -166,6 +167,6 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
         if (dialect != Dialect.OWN) {
             metadata.put("format", "pt"); // without which the transformers library reads nothing
         }
-        SafeTensorsWriter.write(file, entries, metadata);
+        SafeTensorsWriter.write(Atomic.placed(file), entries, metadata);
     }
 }

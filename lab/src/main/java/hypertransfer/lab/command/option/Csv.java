@@ -5,7 +5,6 @@ import java.io.BufferedWriter;
 import java.io.Writer;
 import java.nio.channels.Channels;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -16,11 +15,7 @@ import org.apache.commons.csv.CSVPrinter;
 public record Csv(Path file, CSVPrinter out) {
     /** Writes a new file with a header, whole or not at all: where a row fails, there is no file. */
     public static void write(Path file, String header, Consumer<Csv> rows) {
-        Atomic.told(
-                "write",
-                file,
-                () -> Files.createDirectories(file.toAbsolutePath().getParent()));
-        Atomic.create(file, "--csv", channel -> {
+        Atomic.create(Atomic.placed(file), "--csv", channel -> {
             Writer to = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
             var format = CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
             Csv table = new Csv(file, new CSVPrinter(to, format));
