@@ -202,6 +202,15 @@ class StandingsTest {
         assertThat(added).contains(made("adam-equal") + ": finished before").containsPattern("sgd +\\d +\\d +\\d");
     }
 
+    /** The run looked for its rates where they had been. */
+    @Test
+    void anExperimentThatWasMovedFindsItsRates() throws IOException {
+        Path run = copied("moved").resolve("seed-1234").resolve(made("adam-equal")),
+                config = run.resolve("config.yaml");
+        Files.writeString(config, Files.readString(config).replace(out.toString(), "/gone"));
+        assertThat(ht.fine("verify", run, "--from 0")).contains("equal to the bit");
+    }
+
     /** Another best point makes other runs, beside those that were made before. */
     @Test
     void aGridCanBeExtended() throws IOException {
