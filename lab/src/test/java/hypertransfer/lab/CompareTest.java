@@ -81,6 +81,17 @@ class CompareTest {
         assertThat(ht.json("compare", out).at("/sides/0/seeds")).hasSize(2);
     }
 
+    /** A measured ratio was known by its many digits: one of few made two sides of two seeds. */
+    @Test
+    void aRunWhoseRatioDependsOnItsSeedIsOneSide() throws Exception {
+        for (int seed = 1; seed < 3; seed++) {
+            run("a", seed, 0.1, 3.5, 3.0);
+            Path measured = run("b", seed, 0.1, 3.5, 3.1).resolve("config.yaml");
+            Files.writeString(measured, Files.readString(measured) + "  final_ratio: 0." + seed + "\n");
+        }
+        assertThat(ht.json("compare", out).at("/differences/0/pairs").asInt()).isEqualTo(2);
+    }
+
     /** Seven tests at 0.05 call noise more than that once in three times. */
     @Test
     void manySidesAreRankedAndCorrected() throws Exception {

@@ -1,5 +1,9 @@
 package hypertransfer.lab.compare;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.toSet;
+
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
@@ -40,6 +44,8 @@ record Comparison(
         @JsonIgnore List<Side> common) {
     /** What may differ within a side. */
     private static final Set<String> OWN = Set.of("seed", "target", "engine", "from.run");
+
+    private static final String RATIO = "matrices.final_ratio";
 
     /**
      * Runs of one configuration.
@@ -233,6 +239,10 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
+        Map<String, Set<String>> ratios = runs.stream()
+                .collect(groupingBy(
+                        run -> anySeed(run.directory().toString()),
+                        mapping(run -> run.settings().getOrDefault(RATIO, "-"), toSet())));
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
             run.tellChanges(told);
@@ -240,12 +250,9 @@ record Comparison(
             long seed = seed(run, settings.get("seed"));
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
             settings.computeIfPresent("matrices.recorded", (key, path) -> anySeed(path)); // ht fair
-            Path over = run.directory().getParent();
-            if (over != null
-                    && over.endsWith("seed-" + seed)) { // where a ratio of many digits is one that was measured
-                String measured = "of " + anySeed(run.directory().toString());
-                settings.computeIfPresent(
-                        "matrices.final_ratio", (key, ratio) -> ratio.length() > 10 ? measured : ratio);
+            String place = anySeed(run.directory().toString());
+            if (ratios.get(place).size() > 1) { // a run of an experiment whose ratio was measured for each seed
+                settings.put(RATIO, "of " + place);
             }
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
@@ -288,7 +295,7 @@ record Comparison(
     }
 
     private static String anySeed(String path) {
-        return path.replaceAll("seed-\\d+", "seed-*");
+        return path.replaceAll("(?<![^/])seed-\\d+(?=/)", "seed-*");
     }
 
     private static long seed(Run run, String text) {
