@@ -6,8 +6,10 @@ import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Ink;
 import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.config.Nearest;
+import hypertransfer.train.file.Atomic;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystemException;
 import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -35,6 +37,9 @@ record Failure(PrintWriter err, boolean trace) implements IParameterExceptionHan
 
     int report(Throwable t) {
         String sentence = switch (t) {
+            case UncheckedIOException u
+            when u.getCause() instanceof FileSystemException f && f.toString().equals(u.getMessage()) ->
+                "cannot read " + f.getFile() + ": " + Atomic.reason(f); // inside a folder that the JDK lists
             case Refusal _, UncheckedIOException _ -> oneLine(t.getMessage());
             case EngineException e -> e.getMessage(); // may begin with the table of memory
             case InterruptedException i -> "interrupted";

@@ -75,6 +75,8 @@ class ConformanceTest {
     void badInputIsOneSentence() throws IOException {
         assertThat(ht.refused("conformance", directory.resolve("absent"))).contains("is not a directory");
         assertThat(ht.refused("conformance", directory, "--engine abacus")).contains("unknown engine 'abacus'");
+        assertThat(ht.refused("conformance", directory, "--engine cpu --precision bf16")) // was ignored
+                .contains("engine cpu has no bf16; omit --precision");
         assertThat(ht.refused("conformance", directory, "--fast")).contains("nknown option");
         Files.writeString(directory.resolve("M1.json"), "{\"network\":");
         assertThat(ht.refused("conformance", directory)).contains("is not a golden trajectory");

@@ -2,13 +2,16 @@ package hypertransfer.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import hypertransfer.lab.terminal.Exit;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.RandomAccessFile;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -132,6 +135,8 @@ class EdgesTest {
                 .isZero();
         assertThat(ht.refused("import", pipe, file, "--out", dir.resolve("imported")))
                 .contains("not a regular file");
+        assertThat(ht.refused("data tokenize", pipe, "--out", dir.resolve("shards")))
+                .contains("not a regular file");
         assertThat(ht.refused("train", pipe)).contains("there is no file");
         assertThat(ht.refused("train", file, "--set data.train=" + pipe)).contains("not a regular file");
         assertThat(ht.refused("train", file, "--set matrices.recorded=" + pipe)).contains("no recorded schedule");
@@ -145,6 +150,15 @@ class EdgesTest {
             Files.move(run.resolve(name), pipe);
             Files.move(dir.resolve("kept"), run.resolve(name));
         }
+    }
+
+    /** The JDK throws it while it lists what is inside; the sentence was the name of its class. */
+    @Test
+    void aFolderThatCannotBeListed() {
+        StringWriter err = new StringWriter();
+        var denied = new UncheckedIOException(new AccessDeniedException("texts/sub"));
+        assertThat(new Failure(new PrintWriter(err), false).report(denied)).isEqualTo(Exit.NO_PERMISSION);
+        assertThat(err.toString().strip()).isEqualTo("ht: cannot read texts/sub: permission denied");
     }
 
     /** It took a minute, and then all memory. */

@@ -83,6 +83,17 @@ class VerifyTest {
         assertThat(ht.fine("verify", run, "--steps 5")).contains("steps 0 to 5: equal to the bit");
     }
 
+    /** The sentence named a file of the temporary folder, and advised to train the run again. */
+    @Test
+    void aDamagedCheckpoint() throws Exception {
+        Path damaged = run.resolve("checkpoints/step-00000008.safetensors");
+        Files.writeString(damaged, "x");
+        assertThat(ht.refused("verify", run))
+                .contains(run
+                        + "/checkpoints/step-00000008.json or its tensors are damaged; name another step with --from");
+        assertThat(ht.fine("verify", run, "--from 4")).contains("equal to the bit");
+    }
+
     @Test
     void refusals() {
         assertThat(ht.refused("verify", run, "--from 5"))

@@ -112,6 +112,9 @@ public record Verification(
         Files.createDirectories(folder.resolve(Run.CHECKPOINTS));
         for (Path numbers : run.checkpoints()) {
             if (Run.step(numbers) == from) {
+                if (!Checkpoint.good(numbers)) {
+                    throw new Refusal(numbers + " or its tensors are damaged; name another step with --from");
+                }
                 for (Path file : List.of(numbers, Checkpoint.tensorsOf(numbers))) {
                     Files.copy(file, folder.resolve(Run.CHECKPOINTS).resolve(file.getFileName()));
                 }

@@ -1,6 +1,7 @@
 package hypertransfer.lab.command.machine;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
@@ -78,7 +79,12 @@ public final class ConformanceCommand implements Callable<Integer> {
     private String opened(String name) {
         return switch (precision) {
             case "float32" -> Engines.exact(name);
-            case "bf16" -> name;
+            case "bf16" -> {
+                if (Engines.weights(name) != Format.BF16) {
+                    throw new Refusal("engine " + name + " has no bf16; omit --precision, or take --engine cuda");
+                }
+                yield name;
+            }
             case "fp8" -> Engines.fp8(name);
             default -> throw new Refusal("unknown precision '" + precision + "'; it must be float32, bf16 or fp8");
         };

@@ -81,7 +81,9 @@ public final class Options {
         @Option(
                 names = "--engine",
                 paramLabel = "NAME",
-                description = "reference, cpu, cuda, cuda-float32, cuda-fp8, or auto: the best that works (default).")
+                description =
+                        "cuda, cpu, reference, cuda-fp8, reference-fp8, cuda-float32, or auto: the first of cuda, cpu,"
+                                + " reference that works (default).")
         private String name = "auto";
 
         /** The name of an engine that works here. */

@@ -30,6 +30,7 @@ public record Input(Path file, long size) {
         if (Files.isRegularFile(path)) {
             return List.of(of(path));
         }
+        Atomic.requireRegular(path);
         if (!Files.isDirectory(path)) {
             throw new Refusal("there is no file or directory " + place + " to tokenize");
         }
