@@ -1,4 +1,7 @@
-/** Tensors, and the operations that a GPT and its optimizers need. */
+/**
+ * Tensors, and the operations that a GPT and its optimizers need. In a program with modules,
+ * OpenBLAS's jars belong on the class path: as modules they would require its Java classes, which nothing here uses.
+ */
 module hypertransfer.engine {
     requires java.management;
     requires jdk.incubator.vector;

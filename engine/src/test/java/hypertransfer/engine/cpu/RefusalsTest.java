@@ -25,7 +25,12 @@ class RefusalsTest {
 
     @Test
     void aPlatformWithoutNatives() {
-        refused(() -> Natives.library("linux-riscv64"), "linux-riscv64", "linux-x86_64", "linux-arm64", "macosx-arm64");
+        refused(
+                () -> Natives.library("linux-riscv64"),
+                "linux-riscv64 on the class path",
+                "linux-x86_64",
+                "linux-arm64",
+                "macosx-arm64");
         assertThat(CpuEngine.missing()).isEmpty();
     }
 

@@ -53,7 +53,8 @@ public final class Natives {
                 : List.of("libgcc_s.so.1", "libquadmath.so.0", "libgfortran.so.5", "libopenblas.so.0");
         ClassLoader jars = Natives.class.getClassLoader(); // as a module, the class itself sees its own jar only
         if (jars.getResource(folder + names.getLast()) == null) {
-            throw new EngineException("there is no native OpenBLAS for " + platform + "; the cpu engine runs on "
+            throw new EngineException("there is no native OpenBLAS for " + platform
+                    + " on the class path (where a program with modules needs it too); the cpu engine runs on "
                     + String.join(", ", PLATFORMS) + ". Use --engine reference here");
         }
         try {
