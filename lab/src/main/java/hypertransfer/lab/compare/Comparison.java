@@ -1,9 +1,5 @@
 package hypertransfer.lab.compare;
 
-import static java.util.stream.Collectors.groupingBy;
-import static java.util.stream.Collectors.mapping;
-import static java.util.stream.Collectors.toSet;
-
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import hypertransfer.core.Refusal;
@@ -240,9 +236,9 @@ record Comparison(
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
         Map<String, Set<String>> ratios = runs.stream()
-                .collect(groupingBy(
+                .collect(Collectors.groupingBy(
                         run -> anySeed(run.directory().toString()),
-                        mapping(run -> run.settings().getOrDefault(RATIO, "-"), toSet())));
+                        Collectors.mapping(run -> run.settings().getOrDefault(RATIO, "-"), Collectors.toSet())));
         Map<Object, Alike> sides = new LinkedHashMap<>();
         for (Run run : runs) {
             run.tellChanges(told);
