@@ -94,20 +94,25 @@ public final class StepLine implements Watcher {
     }
 
     @Override
-    public void logged(Line.Matrices line) {
-        turning = IntStream.range(0, kinds.size())
-                .boxed()
-                .collect(groupingBy(kinds::get, LinkedHashMap::new, averagingDouble(k -> line.effective()[k])));
+    public void logged(Line line) {
+        switch (line) {
+            case Line.Training t -> stepped(t);
+            case Line.Validation v -> validated(v);
+            case Line.Matrices m ->
+                turning = IntStream.range(0, kinds.size())
+                        .boxed()
+                        .collect(groupingBy(kinds::get, LinkedHashMap::new, averagingDouble(k -> m.effective()[k])));
+        }
     }
 
-    @Override
-    public void stepped(int step, double loss, double seconds, long tokens) {
+    private void stepped(Line.Training line) {
+        double seconds = line.seconds();
         pace = taken++ < 2 ? seconds : 0.9 * pace + 0.1 * seconds; // the first step also warms the machine up
-        int done = step + 1;
+        int done = line.step() + 1;
         List<String> fields = new ArrayList<>();
         fields.add(bar(done) + place(done));
-        fields.add(String.format("loss %.5f", loss));
-        target.trained(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
+        fields.add(String.format("loss %.5f", line.loss()));
+        target.gap(line).ifPresent(gap -> fields.add(String.format("gap %+.1e", gap)));
         if (!Double.isNaN(validation)) { // not known until the first validation after a resume
             fields.add(String.format("val %.5f", validation));
         }
@@ -144,12 +149,12 @@ public final class StepLine implements Watcher {
                 .replaceFirst("eta .*", Ink.FAINT.on("$0"));
     }
 
-    @Override
-    public void validated(int step, double loss) {
-        validation = loss;
+    private void validated(Line.Validation line) {
+        validation = line.loss();
         if (!live) {
-            List<String> fields = new ArrayList<>(List.of(place(step), String.format("validation %.5f", loss)));
-            target.validated(step).ifPresent(other -> fields.add(String.format("gap %+.1e", loss - other)));
+            List<String> fields =
+                    new ArrayList<>(List.of(place(line.step()), String.format("validation %.5f", validation)));
+            target.gap(line).ifPresent(gap -> fields.add(String.format("gap %+.1e", gap)));
             last.stream()
                     .skip(1)
                     .filter(field -> !field.matches("(gap|val) .*"))

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
+import hypertransfer.train.log.Line;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Optional;
@@ -20,15 +21,19 @@ class StepLineTest {
     private String shown(boolean live, int columns) {
         out.getBuffer().setLength(0);
         StepLine line = line(live, columns);
-        line.validated(0, 5.5);
-        line.stepped(0, 5.25, 0.5, 2048);
-        line.stepped(1, 5.125, 0.5, 4096);
+        line.logged(new Line.Validation(0, 5.5));
+        line.logged(step(0, 5.25, 0.5));
+        line.logged(step(1, 5.125, 0.5));
         line.warned("something");
-        line.stepped(2, 5, 0.5, 6144);
+        line.logged(step(2, 5, 0.5));
         line.end();
-        line.validated(3, 5.25);
+        line.logged(new Line.Validation(3, 5.25));
         line.end();
         return out.toString().replace(System.lineSeparator(), "\n");
+    }
+
+    private static Line step(int step, double loss, double seconds) {
+        return new Line.Training(step, loss, 1, 1, 1, Double.NaN, Double.NaN, seconds);
     }
 
     private static String step(int done, String part, String loss, String eta) {
@@ -70,7 +75,7 @@ class StepLineTest {
     /** Said 'val NaN' until the next validation. */
     @Test
     void afterAResumeTheValidationIsNotKnownYet() {
-        line(true, 200).stepped(100, 5, 0.5, 4096);
+        line(true, 200).logged(step(100, 5, 0.5));
         assertThat(out.toString()).contains("loss 5.00000 | 500 ms").doesNotContain("NaN", "val");
     }
 
@@ -78,9 +83,9 @@ class StepLineTest {
     @Test
     void theFirstStepIsNoPace() {
         StepLine line = line(false, 200);
-        line.stepped(0, 5, 10, 2048);
-        line.stepped(1, 5, 0.5, 4096);
-        line.validated(2, 5);
+        line.logged(step(0, 5, 10));
+        line.logged(step(1, 5, 0.5));
+        line.logged(new Line.Validation(2, 5));
         assertThat(out.toString()).contains("| eta 1:39");
     }
 

@@ -16,19 +16,10 @@ public final class TargetLosses {
         this.target = target.map(Run::metrics).orElse(null);
     }
 
-    /** Its training loss at a step; empty where it has none, or not yet. */
-    public OptionalDouble trained(int step) {
-        return at(2L * step + 1);
-    }
-
-    /** Its validation loss before a step; empty where it has none, or not yet. */
-    public OptionalDouble validated(int step) {
-        return at(2L * step);
-    }
-
-    private OptionalDouble at(long place) {
+    /** The loss of a line minus its loss at the same place; empty where it has none, or not yet. */
+    public OptionalDouble gap(Line own) {
         try {
-            while (target != null && (theirs == null || theirs.place() < place)) {
+            while (target != null && (theirs == null || theirs.place() < own.place())) {
                 Line next = target.next();
                 if (next == null) {
                     return OptionalDouble.empty();
@@ -38,6 +29,8 @@ public final class TargetLosses {
         } catch (UncheckedIOException e) { // a target that cannot be read any more must not end the run
             target = null;
         }
-        return target != null && theirs.place() == place ? OptionalDouble.of(theirs.loss()) : OptionalDouble.empty();
+        return target != null && theirs.place() == own.place()
+                ? OptionalDouble.of(own.loss() - theirs.loss())
+                : OptionalDouble.empty();
     }
 }

@@ -9,21 +9,23 @@ import hypertransfer.train.optimizer.Matrix;
 import hypertransfer.train.tensorboard.Scalars;
 import java.util.List;
 
-/** The files that grow while a run trains. Rank 0 writes them; at the other ranks there are none. */
+/** A run's lines as it trains: its files, which rank 0 writes, get them, and then the watcher. At the other ranks there are no files. */
 final class Journal implements AutoCloseable {
     private final Log metrics;
     private final Log matrices;
     private final Scalars scalars;
+    private final Watcher watcher;
 
     /**
      * Continues the files of a run.
      *
      * @param lock null at other ranks than 0
      */
-    Journal(RunLock lock, Configuration c, List<Matrix> matrices, int step) {
+    Journal(RunLock lock, Configuration c, List<Matrix> matrices, int step, Watcher watcher) {
         metrics = lock == null ? null : new Log(lock.run().file(Run.METRICS));
         this.matrices = lock == null ? null : new Log(lock.run().file(Run.MATRICES));
         scalars = lock == null ? null : new Scalars(lock.run(), c, matrices, step);
+        this.watcher = watcher;
     }
 
     void add(Line line) {
@@ -31,6 +33,7 @@ final class Journal implements AutoCloseable {
             (line instanceof Line.Matrices ? matrices : metrics).append(line);
             scalars.add(line);
         }
+        watcher.logged(line);
     }
 
     void force() {

@@ -236,7 +236,7 @@ public final class Trainer {
         if (before != null && !before.equals(Integer.toString(c.steps())) && step < c.steps()) {
             refitted(rates.at(step)[0]);
         }
-        try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start)) {
+        try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start, watcher)) {
             status(State.RUNNING, null, null);
             watcher.started(session, step);
             session.decide(feed.training(0, 0));
@@ -333,15 +333,12 @@ public final class Trainer {
                             + rounded(adamRate) + "; lower " + blamed(matrix, largest.effective(), adamRate)
                             + " and start again, or start from a checkpoint with from.run and from.step");
         }
+        if (c.log().matrices(step, c.steps())) {
+            journal.add(Line.Matrices.of(step, taken, radial));
+        }
         Clip.Outcome clipped = session.optimizer().clipped();
         journal.add(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
-        if (c.log().matrices(step, c.steps())) {
-            Line.Matrices line = Line.Matrices.of(step, taken, radial);
-            journal.add(line);
-            watcher.logged(line);
-        }
-        watcher.stepped(step, loss, seconds, tokens);
         return true;
     }
 
@@ -364,7 +361,6 @@ public final class Trainer {
         validation = measured.get().loss();
         validated = step;
         journal.add(measured.get());
-        watcher.validated(step, validation);
         if (!(validation <= c.lossLimit())) {
             throw new Diverged(
                     null,
@@ -388,11 +384,10 @@ public final class Trainer {
         }
         Snapshot.Saving ended = saving;
         saving = null;
-        Path numbers = ended.finish();
+        ended.finish();
         if (lock != null) {
             new Checkpoints(directory).prune(ended.step(), c.checkpoint().keep());
         }
-        watcher.saved(ended.step(), numbers);
         status(State.RUNNING, null, null);
     }
 }

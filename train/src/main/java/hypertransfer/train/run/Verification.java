@@ -134,9 +134,11 @@ public record Verification(
         }
 
         @Override
-        public void stepped(int step, double loss, double seconds, long tokens) {
-            reached[0] = step + 1;
-            watcher.stepped(step, loss, seconds, tokens);
+        public void logged(Line line) {
+            if (line instanceof Line.Training) {
+                reached[0] = line.step() + 1;
+                watcher.logged(line);
+            }
         }
 
         @Override

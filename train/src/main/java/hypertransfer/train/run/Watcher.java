@@ -1,7 +1,6 @@
 package hypertransfer.train.run;
 
 import hypertransfer.train.log.Line;
-import java.nio.file.Path;
 
 /** Someone who follows a run. Every method may be left out. */
 public interface Watcher {
@@ -9,12 +8,8 @@ public interface Watcher {
     /** Everything is allocated and about to begin at {@code step}. */
     default void started(Session session, int step) {}
 
-    default void stepped(int step, double loss, double seconds, long tokens) {}
-
-    /** The norms and rates of a step that are logged, before it counts as stepped. */
-    default void logged(Line.Matrices line) {}
-
-    default void validated(int step, double loss) {}
+    /** What the run's files get: the norms and rates of a step, where they are logged, come before the step itself. */
+    default void logged(Line line) {}
 
     /**
      * A run that clips its gradients has ended or stopped.
@@ -23,8 +18,6 @@ public interface Watcher {
      * @param kept the mean part of the norm that was left in those
      */
     default void clipped(int times, int steps, double kept) {}
-
-    default void saved(int step, Path checkpoint) {}
 
     /** Something the user should know. */
     default void warned(String sentence) {}

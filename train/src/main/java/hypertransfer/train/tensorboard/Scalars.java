@@ -49,14 +49,14 @@ public final class Scalars implements AutoCloseable {
                     events.scalar(step, "clip/gradient_norm", t.gradientNorm());
                     events.scalar(step, "clip/kept", t.kept());
                 }
-                target.trained(step).ifPresent(loss -> events.scalar(step, "gap/train", t.loss() - loss));
+                target.gap(t).ifPresent(gap -> events.scalar(step, "gap/train", gap));
             }
             case Line.Validation v -> {
                 events.scalar(step, "loss/validation", v.loss());
                 if (!Double.isNaN(v.represented())) {
                     events.scalar(step, "loss/carrier_minus_represented", v.carrier() - v.represented());
                 }
-                target.validated(step).ifPresent(loss -> events.scalar(step, "gap/validation", v.loss() - loss));
+                target.gap(v).ifPresent(gap -> events.scalar(step, "gap/validation", gap));
             }
             case Line.Matrices m -> {
                 kinds.forEach((kind, members) -> {

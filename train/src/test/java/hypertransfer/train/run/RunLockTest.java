@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.train.config.Configuration;
+import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
 import java.io.BufferedReader;
@@ -107,7 +108,7 @@ class RunLockTest {
         try (RunLock lock = RunLock.create(run, c)) {
             Trainer trainer = Tiny.trainer(lock, c, new Watcher() {
                 @Override
-                public void stepped(int step, double loss, double seconds, long tokens) {
+                public void logged(Line line) {
                     run.resolve("lock").toFile().delete();
                 }
             });

@@ -142,8 +142,8 @@ record Tiny(Path directory) {
         private int taken;
 
         @Override
-        public void stepped(int step, double loss, double seconds, long tokens) {
-            taken = step + 1;
+        public void logged(Line line) {
+            taken = line instanceof Line.Training ? line.step() + 1 : taken;
         }
 
         @Override
