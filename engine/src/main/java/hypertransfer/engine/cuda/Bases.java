@@ -66,7 +66,7 @@ final class Bases implements AutoCloseable {
 
     void refine(List<Tensor> gram, double[] shift, List<Tensor> basis) {
         if (solver == null) {
-            solver = new CardLibrary(library.get(), device.driver().name(), "cusolverDn");
+            solver = new CardLibrary(library.get(), device.driver.name(), "cusolverDn");
             solver.check("cusolverDnSetStream", solver.handle, device.stream());
         }
         for (int k = 0; k < gram.size(); k++) {

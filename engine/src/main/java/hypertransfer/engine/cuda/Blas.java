@@ -68,9 +68,9 @@ final class Blas implements AutoCloseable {
 
     Blas(Device device, Native library, Cache cache) {
         this.device = device;
-        lt = new CardLibrary(library, device.driver().name(), "cublasLt");
-        algorithms = new Algorithms(lt, WORKSPACE_BYTES, device.driver().multiprocessors());
-        plans = new Plans(cache, device.driver().name(), library.call("cublasLtGetVersion"));
+        lt = new CardLibrary(library, device.driver.name(), "cublasLt");
+        algorithms = new Algorithms(lt, WORKSPACE_BYTES, device.driver.multiprocessors());
+        plans = new Plans(cache, device.driver.name(), library.call("cublasLtGetVersion"));
         arena = Arena.ofShared();
         alpha = arena.allocate(JAVA_FLOAT);
         beta = arena.allocate(JAVA_FLOAT);

@@ -149,7 +149,7 @@ public final class CudaEngine implements Engine {
     /** Dense, on the tensor cores. Cards of these names have the same processor; those for slower slots have other names. */
     @Override
     public double peak() {
-        boolean known = device.driver().name().matches("NVIDIA (H200|H100 80GB HBM3)");
+        boolean known = device.driver.name().matches("NVIDIA (H200|H100 80GB HBM3)");
         return !known || precision != Precision.BF16 ? 0 : eight ? 1979e12 : 989e12;
     }
 
@@ -190,7 +190,7 @@ public final class CudaEngine implements Engine {
 
     @Override
     public Ranks transport(Ranks ranks, Transport choice) {
-        Driver driver = device.driver();
+        Driver driver = device.driver;
         Ranks transport = Transports.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
         onCards = transport != ranks;
         return transport;

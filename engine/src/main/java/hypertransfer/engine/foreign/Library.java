@@ -89,7 +89,8 @@ public record Library(Path path) {
         return prefixes;
     }
 
-    private static List<Path> paths(Map<String, String> environment, String name) {
+    /** The paths of a variable, which has a colon between them. */
+    public static List<Path> paths(Map<String, String> environment, String name) {
         return Arrays.stream(environment.getOrDefault(name, "").split(":"))
                 .filter(path -> !path.isBlank())
                 .map(Path::of)

@@ -5,7 +5,6 @@ import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,7 +25,7 @@ public final class PresetsCommand implements Runnable {
     private boolean keys;
 
     private static Map<String, Object> row(Preset preset) {
-        Architecture a = preset.architecture(Variant.M1);
+        Architecture a = preset.architecture;
         Map<String, Object> row = new LinkedHashMap<>();
         row.put("preset", preset.label());
         row.put("parameters", a.parameters());
@@ -36,9 +35,9 @@ public final class PresetsCommand implements Runnable {
         row.put("width", a.width());
         row.put("head", a.headWidth());
         row.put("sequence", a.sequence());
-        row.put("batch", preset.batch());
-        row.put("tokens_per_step", preset.stepTokens());
-        row.put("steps", preset.steps());
+        row.put("batch", preset.batch);
+        row.put("tokens_per_step", preset.stepTokens);
+        row.put("steps", preset.steps);
         return row;
     }
 

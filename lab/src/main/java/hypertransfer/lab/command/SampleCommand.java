@@ -73,8 +73,8 @@ public final class SampleCommand implements Runnable {
 
     private void sample(TrainedNetwork network, PrintWriter out) {
         int vocab = network.configuration().model().vocab();
-        Vocabulary words = vocab == Vocabulary.BYTES.size() ? Vocabulary.BYTES : Vocabulary.GPT2;
-        List<Integer> context = new ArrayList<>(List.of(words.separator())); // as before every document
+        Vocabulary words = vocab == Vocabulary.BYTES.size ? Vocabulary.BYTES : Vocabulary.GPT2;
+        List<Integer> context = new ArrayList<>(List.of(words.separator)); // as before every document
         Arrays.stream(words.encode(prompt)).forEach(context::add);
         for (int id : context) {
             if (id >= vocab) {
@@ -86,8 +86,8 @@ public final class SampleCommand implements Runnable {
         List<Integer> pending = new ArrayList<>(); // tokens that may end in the middle of a character
         Random random = new Random(seed);
         for (int i = 0; i < tokens; i++) {
-            int next = choose(Arrays.copyOf(network.logits(context), Math.min(vocab, words.size())), random);
-            if (next == words.separator()) { // the document ends
+            int next = choose(Arrays.copyOf(network.logits(context), Math.min(vocab, words.size)), random);
+            if (next == words.separator) { // the document ends
                 break;
             }
             context.add(next);

@@ -5,7 +5,6 @@ import hypertransfer.train.log.Run;
 import hypertransfer.train.log.Turning;
 import hypertransfer.train.network.Outline;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -58,7 +57,7 @@ public final class Page {
     /** A network that has a name: {@code matrices} has a line such as {@code fc 512x128 x4} per kind. */
     private record Known(String name, int width, int steps, String factor, String matrices) {
         static Known of(Preset preset) {
-            List<Outline> hidden = preset.architecture(Variant.M1).hidden();
+            List<Outline> hidden = preset.architecture.hidden();
             String matrices = hidden.stream()
                     .collect(Collectors.groupingBy(Outline::kind, LinkedHashMap::new, Collectors.toList()))
                     .values()
@@ -66,8 +65,8 @@ public final class Page {
                     .map(alike -> alike.getFirst().kind().label() + " "
                             + alike.getFirst().rows() + "x" + alike.getFirst().cols() + " x" + alike.size())
                     .collect(Collectors.joining("\n"));
-            int width = preset.architecture(Variant.M1).width();
-            return new Known(preset.label(), width, preset.steps(), preset.paper() ? "rms" : "none", matrices);
+            int width = preset.architecture.width();
+            return new Known(preset.label(), width, preset.steps, preset.paper() ? "rms" : "none", matrices);
         }
     }
 

@@ -81,7 +81,7 @@ public final class StepLine implements Watcher {
         Team team = session.team();
         peak = team.size() * session.engine().peak();
         if (team.size() > 1) {
-            out.println(team.ranks().label() + ", " + team.share().ownership().balance());
+            out.println(team.ranks.label() + ", " + team.share.ownership().balance());
         }
         if (!brief) {
             out.print(width.cut(session.memory().table()));

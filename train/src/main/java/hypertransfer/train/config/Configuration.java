@@ -203,7 +203,7 @@ public record Configuration(
             throw new Refusal("adamw.head_rate is " + adamw.headRate + ", and model.tied makes the head the embedding's"
                     + " matrix; set adamw.embedding_rate instead, or model.tied to false");
         }
-        if (data.train.equals("demo") && model.vocab < Vocabulary.BYTES.size()) {
+        if (data.train.equals("demo") && model.vocab < Vocabulary.BYTES.size) {
             throw new Refusal("data.train is demo, whose tokens are bytes, and model.vocab is " + model.vocab
                     + "; it must be 256 or more");
         }

@@ -5,7 +5,6 @@ import hypertransfer.train.Word;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import hypertransfer.train.optimizer.Directions;
 import java.io.IOException;
 import java.io.InputStream;
@@ -225,15 +224,15 @@ final class Tree {
     private void fillFromPreset() {
         JsonNode name = all.get("preset");
         Preset preset = Preset.parse(name.isValueNode() ? name.asString() : name.toString());
-        Architecture a = preset.architecture(Variant.M1);
+        Architecture a = preset.architecture;
         ObjectNode model = (ObjectNode) all.get("model"), matrices = (ObjectNode) all.get("matrices");
         fill(model, "vocab", a.vocab());
         fill(model, "layers", a.layers());
         fill(model, "width", a.width());
         fill(model, "head", a.headWidth());
         fill(model, "sequence", a.sequence());
-        fill(model, "batch", preset.batch());
-        fill(all, "steps", preset.steps());
+        fill(model, "batch", preset.batch);
+        fill(all, "steps", preset.steps);
         boolean paper = preset.paper();
         if (model.get("accumulation").isNull()) {
             model.put("accumulation", paper ? accumulation(preset, model) : 1);
@@ -270,11 +269,11 @@ final class Tree {
     /** The micro-batches that make the preset's tokens per step. */
     private static int accumulation(Preset preset, ObjectNode model) {
         long micro = model.get("batch").asLong(0) * model.get("sequence").asLong(0);
-        if (micro <= 0 || preset.stepTokens() % micro != 0) {
-            throw new Refusal("preset " + preset.label() + " takes " + preset.stepTokens()
+        if (micro <= 0 || preset.stepTokens % micro != 0) {
+            throw new Refusal("preset " + preset.label() + " takes " + preset.stepTokens
                     + " tokens per step, which is not a whole number of micro-batches of " + micro
                     + "; set model.accumulation, or another model.batch");
         }
-        return (int) (preset.stepTokens() / micro);
+        return (int) (preset.stepTokens / micro);
     }
 }

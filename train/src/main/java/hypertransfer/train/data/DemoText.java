@@ -45,7 +45,7 @@ public final class DemoText {
                 Split split = index % EVERY == EVERY / 2 ? Split.VALIDATION : Split.TRAIN;
                 var bytes = splits.computeIfAbsent(split, s -> new ByteArrayOutputStream());
                 if (piece.opens()) {
-                    bytes.write(Vocabulary.BYTES.separator());
+                    bytes.write(Vocabulary.BYTES.separator);
                 }
                 bytes.writeBytes(piece.bytes());
             }

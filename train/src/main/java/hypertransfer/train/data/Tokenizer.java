@@ -241,7 +241,7 @@ public final class Tokenizer implements AutoCloseable {
     private void write(long document, boolean opens, int... ids) {
         if (opens) {
             writer = SplitMix.uniform(document, 0) < options.held.share ? validation : train;
-            writer.write(options.vocabulary.separator());
+            writer.write(options.vocabulary.separator);
         }
         writer.write(ids);
     }
@@ -258,7 +258,7 @@ public final class Tokenizer implements AutoCloseable {
                     + held.fewest + " each, one micro-batch of the smallest preset; add text, or write no validation"
                     + " shard with --validation 0; nothing was written");
         }
-        validation.write(options.vocabulary.separator());
+        validation.write(options.vocabulary.separator);
         train.moveEnd(move - 1, validation);
         return move;
     }

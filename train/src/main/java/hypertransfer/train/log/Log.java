@@ -15,20 +15,19 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/** A file that only grows, mostly one line per step. */
-public final class Log implements AutoCloseable {
+/**
+ * A file that only grows, mostly one line per step.
+ *
+ * @param identity what it is told by from another file of its name
+ */
+public record Log(Path file, FileChannel channel, Object identity) implements AutoCloseable {
     /** What a resumed run reads of a log before it continues: a fraction of a second's work. */
     static final int TAIL = 1 << 22;
 
-    private final Path file;
-    private final FileChannel channel;
-    private final Object identity;
-
     public Log(Path file) {
-        this.file = file;
-        channel = Atomic.told(
+        FileChannel channel = Atomic.told(
                 "write", file, () -> FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-        identity = Atomic.identity(file);
+        this(file, channel, Atomic.identity(file));
     }
 
     public void append(Line line) {

@@ -13,19 +13,13 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** A run held for writing, by one process at a time. */
-public final class RunLock implements AutoCloseable {
+/**
+ * A run held for writing, by one process at a time.
+ *
+ * @param identity of the lock's file
+ */
+public record RunLock(Run run, Hold hold, Object identity) implements AutoCloseable {
     private static final String LOCK = "lock";
-
-    private final Run run;
-    private final Hold hold;
-    private final Object identity; // of the lock's file
-
-    private RunLock(Run run, Hold hold) {
-        this.run = run;
-        this.hold = hold;
-        identity = Atomic.identity(run.file(LOCK));
-    }
 
     /** Refuses to continue where the lock's file was removed: another process could have taken the run meanwhile. */
     public void check() {
@@ -42,7 +36,7 @@ public final class RunLock implements AutoCloseable {
                     path.resolve(LOCK),
                     () -> new Refusal(
                             "another process is writing the run " + path + "; wait for it, or choose another --out"));
-            return new RunLock(new Run(path), hold);
+            return new RunLock(new Run(path), hold, Atomic.identity(path.resolve(LOCK)));
         } catch (IOException e) {
             throw new Refusal("cannot write the run's directory " + path + ": " + Atomic.reason(e), e);
         }
@@ -83,10 +77,6 @@ public final class RunLock implements AutoCloseable {
     public static RunLock open(Path path) {
         new Run(path).configuration();
         return lock(path);
-    }
-
-    public Run run() {
-        return run;
     }
 
     public void status(RunStatus status) {

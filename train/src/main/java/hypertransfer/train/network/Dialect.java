@@ -17,7 +17,8 @@ public enum Dialect implements Word {
     GPT2("transformer.", ""),
     LLAMA("model.", "");
 
-    private final List<String> prefixes;
+    /** What names begin with, the usual first: files of the network only have less in front than those of a model with a head. */
+    public final List<String> prefixes;
 
     Dialect(String... prefixes) {
         this.prefixes = List.of(prefixes);
@@ -25,11 +26,6 @@ public enum Dialect implements Word {
 
     public static Dialect parse(String label) {
         return Word.parse(Dialect.class, "format", label);
-    }
-
-    /** What names begin with, the usual first: files of the network only have less in front than those of a model with a head. */
-    public List<String> prefixes() {
-        return prefixes;
     }
 
     public String name(Foreign tensor, String prefix) {

@@ -33,7 +33,7 @@ public final class Initializer {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment memory = arena.allocate(most, 64);
             for (int i = 0; i < own.size(); i++) {
-                Ownership.Piece piece = parameters.share().own().get(i);
+                Ownership.Piece piece = parameters.share.own().get(i);
                 Tensor master = own.get(i).master();
                 if (piece.whole().kind() != Kind.GAIN && piece.whole().kind() != Kind.BIAS) {
                     MemorySegment values = memory.asSlice(0, master.bytes());

@@ -46,7 +46,7 @@ public final class Parameters {
     private final Engine engine;
     private final Design design;
     private final Masters masters;
-    private final Share share;
+    public final Share share;
     private final Map<String, Outline> outlines = new HashMap<>();
     private final List<Parameter> all = new ArrayList<>();
     private final List<Parameter> own = new ArrayList<>();
@@ -111,10 +111,6 @@ public final class Parameters {
      */
     public List<Parameter> own() {
         return List.copyOf(own);
-    }
-
-    public Share share() {
-        return share;
     }
 
     /** What the backward pass adds to, to be set to zero before each micro-batch. */

@@ -1,7 +1,6 @@
 package hypertransfer.train.network;
 
 import hypertransfer.train.Word;
-import java.util.function.Function;
 
 /** Sizes that have a name. */
 public enum Preset implements Word {
@@ -12,25 +11,22 @@ public enum Preset implements Word {
     GPT2_124M(50304, 12, 768, 128, 1024, 64, 5_723, 524_288),
     DENSE_500M(50304, 24, 1280, 128, 1024, 32, 133_500, 524_288);
 
-    private final Function<Variant, Architecture> architecture;
-    private final int batch;
-    private final int steps;
-    private final int stepTokens;
+    /** In M1; M2 has the same sizes. */
+    public final Architecture architecture;
+
+    /** Sequences in a micro-batch. */
+    public final int batch;
+
+    public final int steps;
+
+    /** Tokens of a step: the paper's for networks of its sizes, else one micro-batch's. */
+    public final int stepTokens;
 
     Preset(int vocab, int layers, int width, int head, int sequence, int batch, int steps, int stepTokens) {
-        architecture = variant -> new Architecture(variant, vocab, layers, width, head, sequence);
+        architecture = new Architecture(Variant.M1, vocab, layers, width, head, sequence);
         this.batch = batch;
         this.steps = steps;
         this.stepTokens = stepTokens;
-    }
-
-    public Architecture architecture(Variant variant) {
-        return architecture.apply(variant);
-    }
-
-    /** Sequences in a micro-batch. */
-    public int batch() {
-        return batch;
     }
 
     /**
@@ -42,15 +38,6 @@ public enum Preset implements Word {
             case DEMO, SMALL, MID -> false;
             case PAPER_50M, GPT2_124M, DENSE_500M -> true;
         };
-    }
-
-    public int steps() {
-        return steps;
-    }
-
-    /** Tokens of a step: the paper's for networks of its sizes, else one micro-batch's. */
-    public int stepTokens() {
-        return stepTokens;
     }
 
     public static Preset parse(String label) {

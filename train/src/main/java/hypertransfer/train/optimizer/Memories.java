@@ -5,20 +5,12 @@ import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Outline;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /** What directions remember, in tensors of the engine, by the names that they have in files. */
-public final class Memories {
-    private final Engine engine;
-    private final Map<String, Tensor> tensors = new LinkedHashMap<>();
-
-    Memories(Engine engine) {
-        this.engine = engine;
-    }
-
+public record Memories(Engine engine, Map<String, Tensor> tensors) {
     /** For each memory a tensor for each of these; the parts of a parameter lie one below the other. */
     List<List<Tensor>> declare(Direction direction, List<Hidden.Own> members) {
         List<List<Tensor>> all = new ArrayList<>();
@@ -36,10 +28,6 @@ public final class Memories {
             all.add(declared);
         }
         return all;
-    }
-
-    Map<String, Tensor> tensors() {
-        return Map.copyOf(tensors);
     }
 
     /**

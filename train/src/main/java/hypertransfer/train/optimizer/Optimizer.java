@@ -92,7 +92,7 @@ public final class Optimizer {
         hidden = views.all;
         w = views.own.stream().map(Hidden.Own::master).toList();
         u = views.own.stream().map(Hidden.Own::gradient).toList();
-        memories = new Memories(engine);
+        memories = new Memories(engine, new LinkedHashMap<>());
         groups = groups(parameters.own().stream().filter(p -> !p.hidden()).toList());
     }
 
@@ -189,7 +189,7 @@ public final class Optimizer {
 
     /** The names of {@link #tensors} of all ranks. */
     public Map<String, Memories.Memory> memories() {
-        return Memories.all(team.share().outlines(), routing, engine.dims().D());
+        return Memories.all(team.share.outlines(), routing, engine.dims().D());
     }
 
     /**

@@ -33,9 +33,9 @@ import java.util.stream.Stream;
  */
 public final class Team {
     private final Engine engine;
-    private final Ranks ranks;
+    public final Ranks ranks;
     private final Parameters parameters;
-    private final Share share;
+    public final Share share;
     private final List<Tensor> gradients;
     private final List<Tensor> sums;
     private final double[] one;
@@ -69,7 +69,7 @@ public final class Team {
         this.engine = engine;
         this.ranks = ranks;
         this.parameters = parameters;
-        share = parameters.share();
+        share = parameters.share;
         gradients = parameters.gradients();
         sums = parameters.own().stream().map(Parameter::gradient).toList();
         own = share.own().stream().map(parameters::gradient).toList();
@@ -145,14 +145,6 @@ public final class Team {
 
     public int size() {
         return ranks.size();
-    }
-
-    public Ranks ranks() {
-        return ranks;
-    }
-
-    public Share share() {
-        return share;
     }
 
     // ------------------------------------------------------------------- steps

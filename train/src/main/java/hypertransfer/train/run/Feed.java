@@ -42,7 +42,7 @@ public record Feed(Batches batches, Batches held, long validations, Batch batch)
         if (!place.equals("demo")) {
             return Corpus.open(List.of(place.split(",")), split, vocab);
         }
-        if (vocab >= Vocabulary.GPT2.size()) {
+        if (vocab >= Vocabulary.GPT2.size) {
             throw new Refusal("the data is demo, whose tokens are 256 bytes, and model.vocab is " + vocab
                     + ", for GPT-2's tokens; write shards with 'ht data tokenize' and name them with"
                     + " --set data.train=DIR --set data.validation=DIR, or train on bytes with --set model.vocab=256");

@@ -29,11 +29,11 @@ public record Imported(Map<String, double[]> weights) {
         try (SafeTensors tensors = SafeTensors.read(file)) {
             List<Foreign> expected = dialect.tensors(c.architecture());
             String first = expected.getFirst().name();
-            String prefix = dialect.prefixes().stream()
+            String prefix = dialect.prefixes.stream()
                     .filter(p -> tensors.names().contains(p + first))
                     .findFirst()
                     .orElseThrow(() -> new Refusal(file + " has no tensor "
-                            + dialect.prefixes().getFirst() + first + ", which every file of the format "
+                            + dialect.prefixes.getFirst() + first + ", which every file of the format "
                             + dialect.label() + " has; name its --format"));
             Set<String> left = new HashSet<>(tensors.names());
             left.removeIf(dialect::ignores);
@@ -86,7 +86,7 @@ public record Imported(Map<String, double[]> weights) {
                 Session session = Session.open(c)) {
             Engine engine = session.engine();
             List<Parameter> own = session.parameters().own();
-            List<Ownership.Piece> pieces = session.parameters().share().own();
+            List<Ownership.Piece> pieces = session.parameters().share.own();
             for (int i = 0; i < own.size(); i++) { // one process owns every parameter whole
                 engine.write(
                         own.get(i).master(), weights.get(pieces.get(i).whole().name()));

@@ -165,7 +165,7 @@ public record Session(
     boolean gradient(Feed feed, int step, BooleanSupplier stop) {
         team.zero();
         for (int micro = team.rank(); micro < feed.batches().micros(); micro += team.size()) {
-            if (micro >= team.size() && team.ranks().any(stop.getAsBoolean())) {
+            if (micro >= team.size() && team.ranks.any(stop.getAsBoolean())) {
                 return false;
             }
             Feed.Batch batch = feed.training(step, micro);
@@ -232,7 +232,7 @@ public record Session(
             }
         }
         double[] losses = team.turns(own, count);
-        return team.ranks().any(stopped) ? new double[0] : losses;
+        return team.ranks.any(stopped) ? new double[0] : losses;
     }
 
     private double loss(Feed.Batch batch, BooleanSupplier stop) {
@@ -264,7 +264,7 @@ public record Session(
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
             own = readings.w(k) <= most ? "" : parameters.own().get(k).name() + " " + readings.w(k);
         }
-        for (String met : team.ranks().texts(own)) {
+        for (String met : team.ranks.texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];
                 throw new Diverged(
@@ -279,8 +279,8 @@ public record Session(
     @Override
     public void close() {
         try (engine) {
-            if (team.ranks() != ranks) {
-                team.ranks().close(); // while its memory is still there
+            if (team.ranks != ranks) {
+                team.ranks.close(); // while its memory is still there
             }
         }
     }

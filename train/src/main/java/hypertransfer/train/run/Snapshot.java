@@ -85,7 +85,7 @@ record Snapshot(Session session) {
     /** All tensors that a run continues from, by their names in the file. */
     private Map<String, Content> contents() {
         Map<String, Content> contents = new LinkedHashMap<>();
-        List<Outline> all = session.team().share().outlines();
+        List<Outline> all = session.team().share.outlines();
         Map<String, Tensor> masters = new HashMap<>();
         Map<Boolean, Integer> bytes = new HashMap<>(); // of hidden masters and of all others; a rank owns some of both
         session.parameters().own().forEach(p -> {

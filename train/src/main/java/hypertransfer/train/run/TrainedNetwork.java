@@ -152,7 +152,7 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
     }
 
     private static void write(Function<String, double[]> ours, Configuration c, Dialect dialect, int step, Path file) {
-        String prefix = dialect.prefixes().getFirst();
+        String prefix = dialect.prefixes.getFirst();
         List<SafeTensorsWriter.Entry> entries = new ArrayList<>();
         for (Foreign foreign : dialect.tensors(c.architecture())) {
             entries.add(new SafeTensorsWriter.Entry(

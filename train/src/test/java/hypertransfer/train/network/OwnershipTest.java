@@ -9,7 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class OwnershipTest {
-    private static final Architecture PAPER = Preset.GPT2_124M.architecture(Variant.M2);
+    private static final Architecture PAPER = Preset.GPT2_124M.architecture;
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 7, 8, 64})

@@ -61,7 +61,7 @@ class ImportedTest {
         for (Foreign f : dialect.tensors(c.architecture())) {
             double scale = f.form() == Foreign.Form.ZEROS ? 0 : 1;
             DoubleStream values = random.doubles(f.rows() * f.cols(), -0.5, 0.5).map(v -> (float) (scale * v));
-            String full = dialect.name(f, dialect.prefixes().getFirst());
+            String full = dialect.name(f, dialect.prefixes.getFirst());
             weights.put(full, values.toArray());
             entries.add(new SafeTensorsWriter.Entry(full, f.rows(), f.cols(), 4, () -> weights.get(full)));
         }

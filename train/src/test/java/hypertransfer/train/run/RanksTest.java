@@ -186,7 +186,7 @@ class RanksTest {
             session.network().gradient(batch.inputs(), batch.targets(), 0, part -> {
                 parts.add(part);
                 Map<String, double[]> now = gradients(session);
-                for (Outline outline : parameters.share().outlines()) {
+                for (Outline outline : parameters.share.outlines()) {
                     int completed = parameters.completed(outline);
                     if (completed >= part) {
                         assertThat(now.get(outline.name())).isEqualTo(whole.get(outline.name()));

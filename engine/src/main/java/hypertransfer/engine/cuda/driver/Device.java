@@ -22,7 +22,7 @@ public final class Device implements AutoCloseable {
     public static final int MAP_WORDS = 16;
 
     private static final int BFLOAT16 = 9, SWIZZLE_128 = 3, PROMOTE_128 = 2; // CU_TENSOR_MAP_
-    private final Driver driver;
+    public final Driver driver;
     private final Arena arena = Arena.ofShared();
     private final MemorySegment out = arena.allocate(64);
     private final MemorySegment arguments = arena.allocate(4096, 8L * MAP_WORDS);
@@ -54,10 +54,6 @@ public final class Device implements AutoCloseable {
         extra.setAtIndex(ADDRESS, 1, arguments);
         extra.setAtIndex(ADDRESS, 2, MemorySegment.ofAddress(2)); // CU_LAUNCH_PARAM_BUFFER_SIZE
         extra.setAtIndex(ADDRESS, 3, size);
-    }
-
-    public Driver driver() {
-        return driver;
     }
 
     public long stream() {

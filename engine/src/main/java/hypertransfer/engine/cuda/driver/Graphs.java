@@ -4,14 +4,11 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** Sequences of launches under a name, captured as CUDA graphs at their second run and replayed from then on. */
-public final class Graphs {
+public record Graphs(Device device, Map<String, Long> graphs) {
     private static final long SEEN = 0; // no graph yet: the first run times algorithms, which cannot be captured
 
-    private final Device device;
-    private final Map<String, Long> graphs = new HashMap<>();
-
     public Graphs(Device device) {
-        this.device = device;
+        this(device, new HashMap<>());
     }
 
     public void run(String name, Runnable operations) {

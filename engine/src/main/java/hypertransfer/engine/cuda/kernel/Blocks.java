@@ -72,14 +72,14 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
     public void forward(Tensor qkv, Tensor o, Tensor lse) {
         kernels.queue(
                 Kernel.ATTENTION_FORWARD,
-                launch(dims, device.driver().multiprocessors()),
+                launch(dims, device.driver.multiprocessors()),
                 Stream.of(map(qkv), device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
                 Kernels.words(lse, dims.B() * dims.H()));
     }
 
     /** From dO to dqkv before the heads' norms and turns. */
     public void backward(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        Launch launch = launch(dims, device.driver().multiprocessors());
+        Launch launch = launch(dims, device.driver.multiprocessors());
         int heads = dims.B() * dims.H();
         long rows = (long) dims.N() * dims.H(), stats = kept + kept(dims);
         boolean norm = rule.normQK(), turn = rule.rotary();

@@ -33,7 +33,7 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
 
     /** One block per multiprocessor. */
     static Launch launch(Device device) {
-        return new Launch(device.driver().multiprocessors(), 1, 1, THREADS, 1, BYTES);
+        return new Launch(device.driver.multiprocessors(), 1, 1, THREADS, 1, BYTES);
     }
 
     /**

@@ -38,7 +38,7 @@ public final class Kernels {
 
     public Kernels(Device device, Nvrtc nvrtc, Cache cache, Geometry geometry) {
         this.device = device;
-        Driver driver = device.driver();
+        Driver driver = device.driver;
         int card = driver.capability(), target = nvrtc.target(card) == card ? card : 0;
         flash = Flash.of(geometry.dims(), geometry.precision(), target, driver.shared());
         fused = Fused.fits(geometry.dims(), geometry.precision(), target, driver.shared());
@@ -134,7 +134,7 @@ public final class Kernels {
     }
 
     private byte[] image(Nvrtc nvrtc, Cache cache, String file, String source) {
-        int capability = device.driver().capability();
+        int capability = device.driver.capability();
         String name = file + "-" + capability + "-"
                 + Cache.hash(nvrtc.version() + "\n" + nvrtc.target(capability) + "\n" + source);
         return cache.sealed(name).orElseGet(() -> {

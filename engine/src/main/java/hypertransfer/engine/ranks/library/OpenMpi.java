@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Functions;
+import hypertransfer.engine.foreign.Library;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -93,16 +94,12 @@ record OpenMpi(Functions symbols, MemorySegment world, MemorySegment bytes, Stri
     static List<Path> folders(Map<String, String> environment) {
         List<Path> folders = new ArrayList<>();
         for (String home : List.of("MPI_HOME", "OPAL_PREFIX")) {
-            if (environment.containsKey(home)) {
-                folders.add(Path.of(environment.get(home), "lib"));
-            }
+            Library.paths(environment, home).forEach(install -> folders.add(install.resolve("lib")));
         }
-        for (String folder : environment.getOrDefault("PATH", "").split(":")) {
-            Path mpirun = Path.of(folder, "mpirun");
-            if (!folder.isBlank()
-                    && Files.isExecutable(mpirun)
-                    && mpirun.toAbsolutePath().getNameCount() > 2) {
-                folders.add(mpirun.toAbsolutePath().getParent().resolveSibling("lib"));
+        for (Path folder : Library.paths(environment, "PATH")) {
+            Path mpirun = folder.resolve("mpirun").toAbsolutePath();
+            if (Files.isExecutable(mpirun) && mpirun.getNameCount() > 2) {
+                folders.add(mpirun.getParent().resolveSibling("lib"));
             }
         }
         return folders.stream().filter(Files::isDirectory).distinct().toList();

@@ -78,8 +78,8 @@ public final class InspectCommand implements Runnable {
                 .filter(id -> occurrences[id] > 0)
                 .toArray();
         int smallest = used.length == 0 ? -1 : used[0], largest = used.length == 0 ? -1 : used[used.length - 1];
-        Vocabulary tokens = largest < Vocabulary.BYTES.size() ? Vocabulary.BYTES : Vocabulary.GPT2;
-        long documents = occurrences[tokens.separator()];
+        Vocabulary tokens = largest < Vocabulary.BYTES.size ? Vocabulary.BYTES : Vocabulary.GPT2;
+        long documents = occurrences[tokens.separator];
         String name = file.toString(), as = tokens.label();
         return new Row(name, shard.count(), documents, used.length, smallest, largest, as);
     }
@@ -92,7 +92,7 @@ public final class InspectCommand implements Runnable {
             Vocabulary tokens = Vocabulary.parse(row.as);
             int[] first = shard.first(FIRST);
             out.printf("ids         %,d different, %d to %d%n", row.ids, row.smallest, row.largest);
-            out.printf("documents   %,d start in this file (token %d)%n", row.documents, tokens.separator());
+            out.printf("documents   %,d start in this file (token %d)%n", row.documents, tokens.separator);
             out.printf(
                     "first ids   %s%n",
                     Arrays.stream(first).mapToObj(Integer::toString).collect(Collectors.joining(" ")));

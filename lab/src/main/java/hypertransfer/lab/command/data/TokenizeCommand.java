@@ -6,7 +6,6 @@ import hypertransfer.lab.terminal.Width;
 import hypertransfer.train.data.Tokenizer;
 import hypertransfer.train.data.text.Vocabulary;
 import hypertransfer.train.network.Preset;
-import hypertransfer.train.network.Variant;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -127,8 +126,8 @@ public final class TokenizeCommand implements Runnable {
     private static long smallest(Vocabulary vocabulary) {
         return 1
                 + Arrays.stream(Preset.values())
-                        .map(preset -> preset.architecture(Variant.M1).dims(preset.batch()))
-                        .filter(dims -> dims.V() >= Vocabulary.GPT2.size() == (vocabulary == Vocabulary.GPT2))
+                        .map(preset -> preset.architecture.dims(preset.batch))
+                        .filter(dims -> dims.V() >= Vocabulary.GPT2.size == (vocabulary == Vocabulary.GPT2))
                         .mapToLong(Dims::N)
                         .min()
                         .orElseThrow();

@@ -110,7 +110,7 @@ public final class BenchCommand implements Runnable {
             double micro = median(steps, Times::microMs), move = median(steps, Times::optimizerMs);
             int micros = set.keys().contains("model.accumulation")
                     ? c.model().accumulation()
-                    : Math.max(1, preset.stepTokens() / dims.N());
+                    : Math.max(1, preset.stepTokens / dims.N());
             double tokens = 1000.0 * micros * dims.N() / (micros * micro + move);
             words.printf("%s %s on %s, ", preset.label(), variant, c.opened());
             words.printf("%d x %d tokens: ", c.model().batch(), c.architecture().sequence());

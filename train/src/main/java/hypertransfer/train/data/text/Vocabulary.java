@@ -16,8 +16,10 @@ public enum Vocabulary implements Word {
     /** UTF-8's bytes. All 256 ids are taken: the zero byte, which text does not use, stands before every document. */
     BYTES(256, 0);
 
-    private final int size;
-    private final int separator;
+    public final int size;
+
+    /** The id before every document. */
+    public final int separator;
 
     Vocabulary(int size, int separator) {
         this.size = size;
@@ -27,15 +29,6 @@ public enum Vocabulary implements Word {
     /** Read only when first used: the table takes a moment. */
     private static final class Gpt2 {
         static final Encoding ENCODING = Encodings.newLazyEncodingRegistry().getEncoding(EncodingType.R50K_BASE);
-    }
-
-    public int size() {
-        return size;
-    }
-
-    /** The id before every document. */
-    public int separator() {
-        return separator;
     }
 
     /** The ids of a text; the spelling of a special token is text like any other. Any number of threads may call it. */
