@@ -45,6 +45,7 @@ public final class Trainer {
     private String before; // the number of steps that the checkpoint was trained for; null where none is known
     private double loss = Double.NaN;
     private double validation = Double.NaN;
+    private Journal journal; // null at other ranks than 0
     private Snapshot.Saving saving; // the checkpoint that is being written beside the training, or null
     private int validated = -1; // the step that the validation loss is of, if that was measured or restored
 
@@ -67,6 +68,11 @@ public final class Trainer {
         this.c = configuration;
         this.provenance = provenance;
         this.watcher = watcher;
+    }
+
+    /** The steps that are taken. */
+    int step() {
+        return step;
     }
 
     /**
@@ -236,7 +242,10 @@ public final class Trainer {
         if (before != null && !before.equals(Integer.toString(c.steps())) && step < c.steps()) {
             refitted(rates.at(step)[0]);
         }
-        try (Journal journal = new Journal(lock, c, session.optimizer().matrices(), start, watcher)) {
+        try (Journal files = lock == null
+                ? null
+                : new Journal(directory, c, session.optimizer().matrices(), start)) {
+            journal = files;
             status(State.RUNNING, null, null);
             watcher.started(session, step);
             session.decide(feed.training(0, 0));
@@ -245,15 +254,15 @@ public final class Trainer {
                     // Also for what is validated and saved here.
                     session.optimizer().targetNorms(c.matrices().proxyNorm(step, c.steps()));
                 }
-                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, session, journal, stop);
+                boolean known = !c.validatesBefore(step) || validated == step || validate(feed, session, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
                 if (saving != null && saving.done()) {
                     saved();
                 }
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
                     saved();
-                    journal.force();
                     if (lock != null) {
+                        journal.force();
                         lock.check();
                     }
                     session.requireFinite(step);
@@ -269,7 +278,7 @@ public final class Trainer {
                     clipped();
                     return end;
                 }
-                if (step(feed, session, rates, adamw.rate(step), journal, stop)) {
+                if (step(feed, session, rates, adamw.rate(step), stop)) {
                     step++;
                 }
             }
@@ -307,8 +316,7 @@ public final class Trainer {
     }
 
     /** Takes a step; false where it was told to stop before the step changed anything. */
-    private boolean step(
-            Feed feed, Session session, ScheduledRates rates, double adamRate, Journal journal, BooleanSupplier stop) {
+    private boolean step(Feed feed, Session session, ScheduledRates rates, double adamRate, BooleanSupplier stop) {
         long begun = System.nanoTime();
         if (!session.gradient(feed, step, stop)) {
             return false;
@@ -334,10 +342,10 @@ public final class Trainer {
                             + " and start again, or start from a checkpoint with from.run and from.step");
         }
         if (c.log().matrices(step, c.steps())) {
-            journal.add(Line.Matrices.of(step, taken, radial));
+            log(Line.Matrices.of(step, taken, radial));
         }
         Clip.Outcome clipped = session.optimizer().clipped();
-        journal.add(new Line.Training(
+        log(new Line.Training(
                 step, loss, rates.at(step)[0], adamRate, tokens, clipped.norm(), clipped.kept(), seconds));
         return true;
     }
@@ -353,14 +361,14 @@ public final class Trainer {
     }
 
     /** Measures the validation loss; false where it was told to stop before it had all of it. */
-    private boolean validate(Feed feed, Session session, Journal journal, BooleanSupplier stop) {
+    private boolean validate(Feed feed, Session session, BooleanSupplier stop) {
         Optional<Line.Validation> measured = session.validate(feed, step, stop);
         if (measured.isEmpty()) {
             return false;
         }
         validation = measured.get().loss();
         validated = step;
-        journal.add(measured.get());
+        log(measured.get());
         if (!(validation <= c.lossLimit())) {
             throw new Diverged(
                     null,
@@ -370,6 +378,13 @@ public final class Trainer {
                             + ": the run has diverged; lower the learning rate and start again");
         }
         return true;
+    }
+
+    private void log(Line line) {
+        if (journal != null) {
+            journal.add(line);
+        }
+        watcher.logged(line);
     }
 
     /** For a sentence; the logs have every digit. */

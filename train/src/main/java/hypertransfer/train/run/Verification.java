@@ -77,17 +77,15 @@ public record Verification(
             Watcher watcher,
             BooleanSupplier stop) {
         Configuration own = standing(run, c);
-        int[] reached = {from};
         Path folder = Atomic.told("make", Path.of("a temporary folder"), () -> Files.createTempDirectory("ht-verify"));
         try (RunLock lock = RunLock.create(folder.resolve("run"), own)) {
             Run again = lock.run();
             Atomic.told("copy", run.directory(), () -> copy(run, from, again.directory()));
-            BooleanSupplier enough = () -> reached[0] >= to || stop.getAsBoolean();
             Set<String> open = Set.of("engine"); // another machine may have other vectors: that is the question
-            Trainer trainer = new Trainer(again, lock, new Alone(), own, provenance, new Counting(watcher, reached));
-            trainer.run(true, open, enough);
-            if (reached[0] < to) {
-                throw new Refusal("stopped at step " + reached[0] + " of " + from + " to " + to
+            Trainer trainer = new Trainer(again, lock, new Alone(), own, provenance, watcher);
+            trainer.run(true, open, () -> trainer.step() >= to || stop.getAsBoolean());
+            if (trainer.step() < to) {
+                throw new Refusal("stopped at step " + trainer.step() + " of " + from + " to " + to
                         + "; nothing was compared, and the run is as it was");
             }
             return compare(run, again, from, to);
@@ -124,27 +122,6 @@ public record Verification(
             Files.copy(run.file(Run.DECISIONS), folder.resolve(Run.DECISIONS));
         }
         return null;
-    }
-
-    /** Tells another watcher, and counts. */
-    private record Counting(Watcher watcher, int[] reached) implements Watcher {
-        @Override
-        public void started(Session session, int step) {
-            watcher.started(session, step);
-        }
-
-        @Override
-        public void logged(Line line) {
-            if (line instanceof Line.Training) {
-                reached[0] = line.step() + 1;
-                watcher.logged(line);
-            }
-        }
-
-        @Override
-        public void warned(String sentence) {
-            watcher.warned(sentence);
-        }
     }
 
     private static Verification compare(Run run, Run again, int from, int to) {
