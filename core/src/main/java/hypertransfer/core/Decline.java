@@ -4,7 +4,6 @@ import java.util.Locale;
 
 /** How a schedule falls from its peak after the warm-up. */
 public sealed interface Decline {
-
     /**
      * The factor of the peak.
      *

@@ -9,7 +9,6 @@ package hypertransfer.core;
  * @param uw the inner product of u and w, the sum of the products of their entries
  */
 public record Reading(double w, double u, double uw) {
-
     /**
      * The reading of plain arrays.
      *

@@ -5,7 +5,6 @@ import java.util.List;
 
 /** The rate of every step, known before the first. */
 public sealed interface Schedule {
-
     /** {@return the number of steps} */
     int steps();
 

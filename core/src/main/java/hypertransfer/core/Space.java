@@ -11,7 +11,6 @@ package hypertransfer.core;
  * rates as angles, are for {@link Base} and {@link Hyperball}.
  */
 public interface Space {
-
     /** {@return the decoupled weight decay lambda of this space; zero on a Hyperball} */
     double decay();
 

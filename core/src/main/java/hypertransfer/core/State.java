@@ -11,7 +11,6 @@ package hypertransfer.core;
  * @param targetNorm the target's norm now: its radius, or the proxy norm s of the paper
  */
 public record State(String matrix, long step, double R, double norm, double targetNorm) {
-
     /** Refuses norms that are not finite numbers, zero or more, and a step below zero. */
     public State {
         if (!(finite(R) && finite(norm) && finite(targetNorm) && step >= 0)) {

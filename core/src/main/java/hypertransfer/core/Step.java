@@ -21,7 +21,6 @@ public record Step(
         double norm,
         double targetNorm,
         State next) {
-
     /** {@return the weight decay that this step's shrinking amounts to, {@code (1 - keep) / a}; zero where nothing moved} */
     public double impliedDecay() {
         return effective == 0 ? 0 : (1 - keep) / effective;

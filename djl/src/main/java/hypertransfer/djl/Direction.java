@@ -19,7 +19,6 @@ import java.util.Locale;
  * the arguments of {@link #of} only. Then a resumed run is the uninterrupted one, bit for bit.
  */
 public interface Direction {
-
     /**
      * What it is, with its settings, e.g. {@code adam(0.9, 0.95, 1.0E-10)}. It stands in the routing table and in saved
      * states: a state is restored only under the signature it was saved with. So two directions that understand each

@@ -9,7 +9,6 @@ import ai.djl.ndarray.NDArray;
  * @param own whether the value is an array of its own, which is closed with this
  */
 record Means(NDArray value, boolean own) implements AutoCloseable {
-
     /** {@code m <- beta m + (1 - beta) g}, from the first gradient; with nesterov {@code beta m + (1 - beta) g} of that. */
     static Means momentum(NDArray gradient, NDArray m, double beta, boolean nesterov, long step) {
         if (step == 0) {

@@ -9,7 +9,6 @@ import hypertransfer.core.Schedule;
  */
 @FunctionalInterface
 public interface Rate {
-
     /**
      * The rate of one step.
      *

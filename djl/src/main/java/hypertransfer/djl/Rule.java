@@ -16,7 +16,6 @@ import hypertransfer.core.Transfer;
  * @param view what counts as a matrix
  */
 public record Rule(Direction direction, Transfer transfer, Rate rate, double zeroRadius, View view) {
-
     /** Refuses a radius that is no length. */
     public Rule {
         Limits.zeroOrMore("the radius from zero", zeroRadius);

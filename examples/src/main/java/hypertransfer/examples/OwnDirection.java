@@ -18,7 +18,6 @@ import java.util.Random;
  * decay, and again at fixed norm by HyperTransfer, on a small transformer.
  */
 public final class OwnDirection {
-
     /**
      * Momentum of norm 1.
      *

@@ -106,7 +106,8 @@ class RandomRunsTest {
         boolean base = !(c.matrices().transfer().target() instanceof Space.Hyperball);
         boolean normed = c.architecture().invariant()
                 && c.hidden().values().stream()
-                        .allMatch(m -> Stream.of(Outline.Kind.values()).allMatch(m.view()::keepsInvariance));
+                        .allMatch(m -> Stream.of(Outline.Kind.values())
+                                .allMatch(kind -> m.view().invariant(c.architecture(), kind)));
         List<Mode> fitting = base
                 ? List.of(Mode.HYPERTRANSFER_PLUS, Mode.HYPERTRANSFER, Mode.DECAY_TRANSFER)
                 : List.of(Mode.INVERSE_HYPERTRANSFER_PLUS, Mode.INVERSE_HYPERTRANSFER);

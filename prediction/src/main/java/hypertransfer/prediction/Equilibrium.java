@@ -11,7 +11,6 @@ import hypertransfer.core.Refusal;
  * @param effective {@code sqrt(2 e l (1-b)/(1+b))}: the shape factor and the matrix's size have no part in it
  */
 public record Equilibrium(double norm, double effective) {
-
     /**
      * The fixed point of {@link Prediction}'s recursion.
      *

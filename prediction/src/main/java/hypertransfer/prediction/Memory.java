@@ -10,7 +10,6 @@ import java.util.List;
  * @param terms the parts of the cosine
  */
 public record Memory(List<Term> terms) {
-
     /**
      * A part of the cosine that decays geometrically.
      *

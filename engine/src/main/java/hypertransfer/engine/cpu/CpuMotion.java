@@ -15,17 +15,12 @@ import java.util.List;
  * The optimizer's operations. What is done to every number of many tensors is done in chunks; a piece of other work is one
  * matrix, or one side of it, the costly ones first.
  */
-final class CpuMotion implements Motion {
+record CpuMotion(Pool pool, NewtonSchulz newtonSchulz, Bases bases) implements Motion {
     private static final int CHUNK = 1 << 15;
 
-    private final Pool pool;
-    private final NewtonSchulz newtonSchulz;
-    private final Bases bases;
-
     CpuMotion(Pool pool, Dims dims, Storage storage) {
-        this.pool = pool;
-        newtonSchulz = new NewtonSchulz(pool, dims, storage);
-        bases = new Bases(pool, dims, storage, newtonSchulz);
+        NewtonSchulz newtonSchulz = new NewtonSchulz(pool, dims, storage);
+        this(pool, newtonSchulz, new Bases(pool, dims, storage, newtonSchulz));
     }
 
     /** What is done to n numbers of the tensors at place k, from number {@code from} on. */

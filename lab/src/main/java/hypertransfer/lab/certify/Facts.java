@@ -37,7 +37,6 @@ import java.util.Map;
  * @param parts every hidden matrix, or part that counts as one, by name
  */
 record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts) {
-
     /**
      * @param mode of its transfer, for people
      * @param follows the space whose steps it takes, at these rates
@@ -57,7 +56,6 @@ record Facts(Map<String, String> common, Schedule adamw, Map<String, Part> parts
             String seen,
             Means scale,
             String start) {
-
         /** It turns as far as the matrix that was recorded, where the series says so of its space. */
         private Part taking(Part its, String series) {
             Space carrier = its.rule.transfer().carrier();

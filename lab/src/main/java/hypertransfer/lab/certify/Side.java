@@ -17,7 +17,6 @@ import java.util.List;
  * @param run null where there is a configuration only
  */
 record Side(String letter, String place, Configuration configuration, Run run) {
-
     static Side read(String letter, Path place) {
         Run run = Files.isDirectory(place) ? new Run(place) : null;
         return new Side(letter, place.toString(), Experiment.at(place, List.of()), run);

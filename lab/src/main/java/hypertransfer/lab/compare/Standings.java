@@ -38,7 +38,6 @@ import tools.jackson.databind.node.ObjectNode;
  * @param twins the runs that follow others, and how near they are
  */
 public record Standings(List<Part> parts, List<Twin> twins) {
-
     /**
      * Runs that were trained in one way.
      *

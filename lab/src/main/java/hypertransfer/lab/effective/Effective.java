@@ -21,7 +21,6 @@ import java.util.function.Consumer;
  */
 public record Effective(
         List<Summary> matrices, Fit all, List<String> notes, List<String> problems, long rows, long leftOut) {
-
     /**
      * @param restNorm where its norm would come to rest, from the last tenth of the log; null where decay is unknown or 0
      * @param impliedDecay rate * decay / effective over the last tenth: what a Hyperball's projection would amount to, or NaN

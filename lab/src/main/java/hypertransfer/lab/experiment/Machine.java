@@ -19,7 +19,6 @@ public record Machine(
         String folder,
         long freeDisk,
         int vectorBits) {
-
     public static Machine here() {
         var system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
         File folder = new File("").getAbsoluteFile();

@@ -46,7 +46,6 @@ public record Plan(
         Path tuning,
         Map<String, List<Point>> points,
         PrintWriter out) {
-
     /**
      * A point of a run's grid; a run without a grid has one.
      *

@@ -7,7 +7,6 @@ import java.util.Properties;
 
 /** @param commit the commit it was built from, with "-dirty" if files were changed, "unknown" outside a git checkout */
 public record Version(String number, String commit) {
-
     /** What the build wrote beside this class. */
     public static Version built() {
         var p = new Properties();

@@ -23,7 +23,6 @@ import tools.jackson.databind.json.JsonMapper;
  * @param damaged one sentence per run of which some lines could not be read and are left out
  */
 public record Report(List<String> names, List<String> skipped, List<String> damaged) {
-
     /**
      * Writes the page, whole or not at all. One run that cannot be read does not keep the others from being shown.
      *

@@ -45,7 +45,6 @@ public record Configuration(
         double stopAbove,
         From from,
         String target) {
-
     /** Sizes, how a step is computed, and where the network differs from {@code network}. */
     public record Model(
             int vocab,

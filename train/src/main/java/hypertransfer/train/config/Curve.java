@@ -13,7 +13,6 @@ import hypertransfer.core.Schedule;
  * @param finalRatio what it ends at, as a fraction of the peak
  */
 public record Curve(Named schedule, double warmup, double finalRatio) {
-
     /**
      * A shape as it was written. Runs keep the text, so that {@code trapezoid:.2} is not another configuration than
      * before.

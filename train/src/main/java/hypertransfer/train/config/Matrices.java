@@ -50,7 +50,6 @@ public record Matrices(
         double proxyRate,
         @JsonUnwrapped Representation weights,
         Map<String, Map<String, Object>> groups) {
-
     public enum Init {
         NORMAL,
         ZERO

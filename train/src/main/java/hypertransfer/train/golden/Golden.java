@@ -19,7 +19,6 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Trajectories that another implementation computed, and what they start from. */
 public record Golden(Sizes sizes, Map<String, double[]> tensors) {
-
     /** The JSON file. */
     public record Sizes(
             Variant network,
@@ -46,7 +45,6 @@ public record Golden(Sizes sizes, Map<String, double[]> tensors) {
             Double targetDecay,
             List<Double> losses,
             Map<String, Track> matrices) {
-
         public String label() {
             return direction + " " + mode;
         }

@@ -27,7 +27,6 @@ import java.util.function.Function;
 
 /** Repeats golden trajectories on an engine and measures how far it is from them. */
 public record Replay(Golden golden, Function<Dims, Engine> open, Tolerance tolerance) {
-
     /** Trains one case from the golden start. */
     public Errors run(Golden.Case c) {
         Direction direction = direction(c.direction());

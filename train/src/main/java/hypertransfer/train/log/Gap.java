@@ -13,7 +13,6 @@ import java.util.function.ObjDoubleConsumer;
  * @param rate that of the effective rate
  */
 public record Gap(Loss training, Loss validation, int logged, double norm, double rate) {
-
     /**
      * The difference of a loss.
      *

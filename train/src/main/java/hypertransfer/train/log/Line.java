@@ -19,7 +19,6 @@ import tools.jackson.databind.node.ObjectNode;
  * finite is null in the file and NaN here.
  */
 public sealed interface Line {
-
     int step();
 
     /** Rises within a file: a step's validation is written before the step itself. */
@@ -103,7 +102,6 @@ public sealed interface Line {
             double[] radial,
             double[] push)
             implements Line {
-
         /** @param radial the cosine between each gradient and its matrix; null where it was not measured */
         public static Matrices of(int step, List<Step> taken, double[] radial) {
             return new Matrices(

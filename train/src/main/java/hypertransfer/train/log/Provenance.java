@@ -22,7 +22,6 @@ import tools.jackson.databind.node.ObjectNode;
  * @param gradient the rule of each, by {@link GradientRule}'s name
  */
 public record Provenance(Map<String, String> facts, List<String> matrices, List<String> gradient) {
-
     public Provenance(Map<String, String> facts, Map<String, GradientRule> rules) {
         this(
                 facts,

@@ -57,7 +57,6 @@ public record Run(Path directory) {
      * @param validations the validation loss before a step
      */
     public record Curves(NavigableMap<Integer, Double> losses, NavigableMap<Integer, Double> validations) {
-
         /** @param told what could not be read */
         public static Curves read(Path run, Consumer<String> told) {
             Curves curves = new Curves(new TreeMap<>(), new TreeMap<>());

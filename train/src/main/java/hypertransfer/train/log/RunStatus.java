@@ -22,7 +22,6 @@ import tools.jackson.databind.node.ObjectNode;
  */
 public record RunStatus(
         State state, int step, int steps, double loss, double validation, FailureKind kind, String message) {
-
     public enum State {
         /** Nothing was logged and nothing is being written. Never stands in a file. */
         NOT_BEGUN,

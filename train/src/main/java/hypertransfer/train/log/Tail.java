@@ -47,7 +47,6 @@ public final class Tail {
      * @param first why the first could not
      */
     public record Damage(Path file, int lines, String first) {
-
         Damage and(String place, String why) {
             return new Damage(file, lines + 1, lines == 0 ? place + " " + why : first);
         }

@@ -19,7 +19,6 @@ import java.util.List;
  */
 public record Architecture(
         Variant variant, Design design, int vocab, int layers, int width, int headWidth, int sequence) {
-
     /** Refuses biases where norms follow: these would depend on the matrices' scale, but not before the biases have grown. */
     public Architecture {
         if (design.bias() && (variant == Variant.M1 || design.qkNorm())) {

@@ -16,7 +16,6 @@ import java.util.stream.DoubleStream;
  * @param head the width of a head
  */
 public record Foreign(String name, int rows, int cols, List<Outline> parts, Form form, int head) {
-
     /** How the two differ. */
     public enum Form {
         SAME,

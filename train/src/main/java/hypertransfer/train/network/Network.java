@@ -18,7 +18,6 @@ import java.util.function.IntConsumer;
 
 /** A GPT as its {@link Architecture} says, forward and backward, written out over an engine's operations. */
 public final class Network {
-
     /** What the forward pass of one block leaves for its backward pass. Post norms leave null where there are none. */
     private record Trace(
             Tensor a, // (N,C) normed input of attention

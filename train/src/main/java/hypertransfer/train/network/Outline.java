@@ -8,7 +8,6 @@ import hypertransfer.train.Word;
  * @param layer the block that it is in; -1 outside of blocks
  */
 public record Outline(String name, int rows, int cols, int layer, Kind kind) {
-
     /** What a parameter is for. Those up to {@code PROJ} are the hidden matrices. */
     public enum Kind implements Word {
         Q,

@@ -17,7 +17,6 @@ import java.util.stream.Stream;
  * where there is a gate. The network sees every parameter whole; the optimizer sees the pieces that this rank owns, which in one process is everything.
  */
 public final class Parameters {
-
     /** Where the masters of hidden matrices are, beside the weights that the network is evaluated at. */
     public enum Masters {
         /** A master is the weight itself, unless the engine has another number format for weights. */

@@ -20,7 +20,6 @@ import java.util.Map;
  * of {@link #apply} only. Then a resumed run is the uninterrupted one, bit for bit.
  */
 public interface Direction {
-
     /** What it is, with its settings, for people: it stands in the routing table. */
     String label();
 

@@ -44,7 +44,6 @@ public enum Directions implements Word {
             double beta2,
             double epsilon,
             int preconditionFrequency) {
-
         /** Newton-Schulz as engines take it. */
         Iteration iteration() {
             Iteration iteration = Direction.Muon.iteration(coefficients, 0);

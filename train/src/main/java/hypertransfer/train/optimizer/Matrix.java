@@ -11,7 +11,6 @@ import java.util.List;
  * @param part its number among the parts; -1 where it is whole
  */
 public record Matrix(String name, Outline whole, int part, int rows, int cols, Rule rule) {
-
     /**
      * Those of these hidden matrices, in the order of all arrays.
      *

@@ -30,7 +30,6 @@ public record Routing(
         ToDoubleFunction<Outline> share,
         Representation representation,
         Clip clip) {
-
     public Routing {
         Limits.zeroOrMore("AdamW's weight decay", restDecay);
     }

@@ -17,7 +17,6 @@ import hypertransfer.train.Word;
  */
 public record Rule(
         Direction direction, Transfer transfer, double radius, double zeroRadius, View view, double proxyRate) {
-
     /** Refuses a radius that is no length, and one where there is no Hyperball. */
     public Rule {
         Limits.aboveZero("the radius", radius);

@@ -89,14 +89,12 @@ public record View(Kind kind, int down, int across) {
         return parts;
     }
 
-    /** Whether each part of a scale-invariant matrix is scale-invariant too: a norm follows every head, not every part. */
-    public boolean keepsInvariance(Outline.Kind matrix) {
-        return kind == Kind.WHOLE || kind == Kind.HEADS && matrix != Outline.Kind.O;
-    }
-
-    /** Whether the loss does not depend on the scale of such a matrix, nor on that of its parts. */
+    /**
+     * Whether the loss does not depend on the scale of such a matrix, nor on that of its parts: a norm follows every head,
+     * not every part.
+     */
     public boolean invariant(Architecture network, Outline.Kind matrix) {
-        return network.invariant(matrix) && keepsInvariance(matrix);
+        return network.invariant(matrix) && (kind == Kind.WHOLE || kind == Kind.HEADS && matrix != Outline.Kind.O);
     }
 
     /** The name of a part: {@code blocks.0.attn.q#3.weight} of {@code blocks.0.attn.q.weight}. */

@@ -19,7 +19,6 @@ import java.util.stream.Stream;
 
 /** The checkpoints of a run. */
 public record Checkpoints(Run run) {
-
     Path numbers(int step) {
         return directory().resolve(String.format(Locale.ROOT, "step-%08d", step) + Checkpoint.NUMBERS);
     }

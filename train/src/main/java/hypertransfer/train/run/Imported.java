@@ -21,7 +21,6 @@ import java.util.Set;
 
 /** Weights of another program, read into a run that stands before its first step. */
 public record Imported(Map<String, double[]> weights) {
-
     /** Reads a file whose names and shapes must be those of the configured network. */
     public static Imported read(Path file, Dialect dialect, Configuration c) {
         dialect.require(c.architecture());

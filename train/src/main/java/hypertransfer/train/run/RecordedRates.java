@@ -40,7 +40,6 @@ public record RecordedRates(
         Integer logged,
         Map<String, List<Double>> rates,
         @JsonInclude(JsonInclude.Include.NON_NULL) Map<String, List<Double>> decays) {
-
     private static final List<String> SERIES = List.of("rate", "effective", "replay");
 
     public static RecordedRates read(Path file) {

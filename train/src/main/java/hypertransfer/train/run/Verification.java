@@ -37,7 +37,6 @@ import java.util.stream.Stream;
  */
 public record Verification(
         int from, int to, int lines, Boolean weights, List<Difference> differences, Map<String, Fact> facts) {
-
     /** A line that is not the same; the numbers are losses, NaN where only something else of the line differs. */
     public record Difference(int step, String what, double stored, double here) {}
 

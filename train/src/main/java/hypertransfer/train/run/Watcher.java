@@ -4,7 +4,6 @@ import hypertransfer.train.log.Line;
 
 /** Someone who follows a run. Every method may be left out. */
 public interface Watcher {
-
     /** Everything is allocated and about to begin at {@code step}. */
     default void started(Session session, int step) {}
 
