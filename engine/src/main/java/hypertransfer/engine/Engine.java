@@ -1,5 +1,6 @@
 package hypertransfer.engine;
 
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.MemorySegment;
@@ -93,7 +94,7 @@ public interface Engine extends AutoCloseable {
      * What carries this engine's tensors between ranks: the ranks themselves, through the host's memory, or what its
      * cards have for it. Called by all ranks; what it returns is closed before the engine, unless it is the ranks.
      */
-    default Ranks transport(Ranks ranks, Transport choice) {
+    default Exchange transport(Ranks ranks, Transport choice) {
         if (choice == Transport.NCCL) {
             throw new EngineException("ranks.transport is nccl, which works only between cards, and the engine is "
                     + name() + "; set it to auto or mpi");

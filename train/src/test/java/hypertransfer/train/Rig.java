@@ -89,7 +89,8 @@ public final class Rig implements AutoCloseable {
         this.engine = engine;
         parameters = new Parameters(engine, architecture, routing.masters(architecture.hidden()));
         network = new Network(engine, architecture, parameters, micros, recompute);
-        optimizer = new Optimizer(engine, parameters, routing, new Team(engine, new Alone(), parameters));
+        Alone alone = new Alone();
+        optimizer = new Optimizer(engine, parameters, routing, new Team(engine, alone, alone, parameters));
         memory = engine.commit();
         Initializer.initialize(engine, parameters, 7);
         Random random = new Random(11);

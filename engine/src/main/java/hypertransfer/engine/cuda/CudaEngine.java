@@ -25,6 +25,7 @@ import hypertransfer.engine.cuda.kernel.Kernels;
 import hypertransfer.engine.cuda.kernel.Precision;
 import hypertransfer.engine.cuda.kernel.Symmetric;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
 import hypertransfer.engine.ranks.library.Transports;
@@ -189,9 +190,9 @@ public final class CudaEngine implements Engine {
     }
 
     @Override
-    public Ranks transport(Ranks ranks, Transport choice) {
+    public Exchange transport(Ranks ranks, Transport choice) {
         Driver driver = device.driver;
-        Ranks transport = Transports.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
+        Exchange transport = Transports.onCards(ranks, choice, driver.uuid(), driver.functions(), device.stream());
         onCards = transport != ranks;
         return transport;
     }

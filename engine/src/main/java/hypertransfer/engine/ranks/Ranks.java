@@ -1,6 +1,5 @@
 package hypertransfer.engine.ranks;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
@@ -8,19 +7,15 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The processes that train one run together. Every method from {@link #begin} on is called by all ranks in the same
- * order. No call waits longer than a limit: one that would is refused with a sentence that names the ranks which did not
- * answer.
+ * The processes that train one run together, which can exchange tensors by way of the host. Every method from {@link #all}
+ * on is called by all ranks in the same order.
  */
-public interface Ranks extends AutoCloseable {
+public interface Ranks extends Exchange {
     int rank();
 
     int size();
 
-    /** What carries the bytes, for people. */
-    String label();
-
-    /** Whether tensors travel at all. */
+    @Override
     default boolean several() {
         return size() > 1;
     }
@@ -30,26 +25,6 @@ public interface Ranks extends AutoCloseable {
 
     /** Ten minutes until this is called. In one process nothing is late. */
     default void limit(Duration limit) {}
-
-    /** Zeroed memory that {@link #begin} and {@link #gather} carry, on the host or on the card; freed by close. */
-    default MemorySegment buffer(long bytes) {
-        return Arena.ofAuto().allocate(bytes, 64);
-    }
-
-    /** Bytes under way. */
-    interface Delivery {
-        /** Waits until what is sent may change, and what is received may be read. */
-        void await();
-    }
-
-    /**
-     * Starts to bring part k of {@code out} to rank k, and part k of {@code in} from it, and returns at once. A rank's
-     * own part is not touched, empty parts are not sent. Several may be under way; all ranks begin them in one order.
-     */
-    Delivery begin(List<MemorySegment> out, List<MemorySegment> in);
-
-    /** Part k is copied from rank k to all others. */
-    void gather(List<MemorySegment> parts);
 
     /** A few bytes of every rank, in the order of ranks. */
     List<byte[]> all(byte[] own);
@@ -62,10 +37,6 @@ public interface Ranks extends AutoCloseable {
 
     /** Ends all ranks at once with this exit code, because this one cannot continue. Returns only where it is alone. */
     void abort(int code);
-
-    /** Waits for the others to close too. */
-    @Override
-    default void close() {}
 
     /** A text of every rank, in the order of ranks. */
     default List<String> texts(String own) {

@@ -79,9 +79,9 @@ public final class StepLine implements Watcher {
         out.println(width.fold(
                 a.label() + ", " + parameters + " on engine " + session.engine().name() + "; " + run, 4));
         Team team = session.team();
-        peak = team.size() * session.engine().peak();
-        if (team.size() > 1) {
-            out.println(team.ranks.label() + ", " + team.share.ownership().balance());
+        peak = session.ranks().size() * session.engine().peak();
+        if (session.ranks().size() > 1) {
+            out.println(team.exchange.label() + ", " + team.share.ownership().balance());
         }
         if (!brief) {
             out.print(width.cut(session.memory().table()));

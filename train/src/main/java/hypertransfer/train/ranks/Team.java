@@ -4,6 +4,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.train.network.Architecture;
 import hypertransfer.train.network.Ownership;
@@ -33,7 +34,8 @@ import java.util.stream.Stream;
  */
 public final class Team {
     private final Engine engine;
-    public final Ranks ranks;
+    private final Ranks ranks;
+    public final Exchange exchange;
     private final Parameters parameters;
     public final Share share;
     private final List<Tensor> gradients;
@@ -55,7 +57,7 @@ public final class Team {
         private final List<Tensor> received = new ArrayList<>();
         private List<MemorySegment> out;
         private List<MemorySegment> in;
-        private Ranks.Delivery delivery;
+        private Exchange.Delivery delivery;
 
         Group(int size) {
             sent = Stream.generate(() -> (List<Tensor>) new ArrayList<Tensor>())
@@ -65,9 +67,10 @@ public final class Team {
     }
 
     /** Declares what the exchange needs; {@link #start} it after the engine's commit. */
-    public Team(Engine engine, Ranks ranks, Parameters parameters) {
+    public Team(Engine engine, Ranks ranks, Exchange exchange, Parameters parameters) {
         this.engine = engine;
         this.ranks = ranks;
+        this.exchange = exchange;
         this.parameters = parameters;
         share = parameters.share;
         gradients = parameters.gradients();
@@ -75,7 +78,7 @@ public final class Team {
         own = share.own().stream().map(parameters::gradient).toList();
         one = sums.stream().mapToDouble(sum -> 1).toArray();
         minusOne = sums.stream().mapToDouble(sum -> -1).toArray();
-        if (ranks.several()) {
+        if (exchange.several()) {
             for (int owner = 0; owner < ranks.size(); owner++) {
                 List<Ownership.Piece> pieces = share.ownership().of(owner);
                 weights.add(pieces.stream().map(parameters::weight).toList());
@@ -116,10 +119,10 @@ public final class Team {
 
     /** Takes the memory that messages travel in, and returns how many bytes that is. */
     public long start() {
-        if (ranks.several()) {
+        if (exchange.several()) {
             for (Group group : groups.values()) {
-                group.out = buffers(owner -> owner == rank() ? 0 : bytes(group.sent.get(owner)));
-                group.in = buffers(peer -> peer == rank() ? 0 : bytes(group.received));
+                group.out = buffers(owner -> owner == ranks.rank() ? 0 : bytes(group.sent.get(owner)));
+                group.in = buffers(peer -> peer == ranks.rank() ? 0 : bytes(group.received));
             }
             fresh = buffers(owner -> bytes(weights.get(owner)));
         }
@@ -129,7 +132,7 @@ public final class Team {
     private List<MemorySegment> buffers(ToLongFunction<Integer> bytes) {
         List<MemorySegment> buffers = new ArrayList<>();
         for (int rank = 0; rank < ranks.size(); rank++) {
-            buffers.add(ranks.buffer(bytes.applyAsLong(rank)));
+            buffers.add(exchange.buffer(bytes.applyAsLong(rank)));
             taken += buffers.getLast().byteSize();
         }
         return buffers;
@@ -137,14 +140,6 @@ public final class Team {
 
     private static long bytes(List<Tensor> tensors) {
         return tensors.stream().mapToLong(Tensor::bytes).sum();
-    }
-
-    public int rank() {
-        return ranks.rank();
-    }
-
-    public int size() {
-        return ranks.size();
     }
 
     // ------------------------------------------------------------------- steps
@@ -159,7 +154,7 @@ public final class Team {
 
     /** Whether gradients are sent to others. */
     public boolean exchanges() {
-        return share.sums() && ranks.several();
+        return share.sums() && exchange.several();
     }
 
     /** Begins to send the gradients that this part of the backward pass completed. */
@@ -169,11 +164,11 @@ public final class Team {
             return;
         }
         for (int owner = 0; owner < ranks.size(); owner++) {
-            if (owner != rank()) {
+            if (owner != ranks.rank()) {
                 engine.pack(group.sent.get(owner), group.out.get(owner));
             }
         }
-        group.delivery = ranks.begin(group.out, group.in);
+        group.delivery = exchange.begin(group.out, group.in);
     }
 
     /** After a micro-batch of every rank: adds the gradients that stand ready to the sums, in the order of ranks. */
@@ -184,7 +179,7 @@ public final class Team {
         send(-1);
         groups.values().forEach(group -> group.delivery.await());
         for (int peer = 0; peer < ranks.size(); peer++) {
-            if (peer == rank()) {
+            if (peer == ranks.rank()) {
                 add(own);
             } else {
                 int from = peer;
@@ -207,7 +202,7 @@ public final class Team {
 
     /** Brings what the micro-batches of a step left behind, one tensor each, to all. */
     public void gather(List<Tensor> micros) {
-        if (ranks.several() && lost == null) {
+        if (exchange.several() && lost == null) {
             for (int rank = 0; rank < ranks.size(); rank++) {
                 int first = rank;
                 losses.add(IntStream.range(0, micros.size())
@@ -221,11 +216,11 @@ public final class Team {
     }
 
     private void gather(List<List<Tensor>> tensors, List<MemorySegment> buffers) {
-        if (ranks.several()) {
-            engine.pack(tensors.get(rank()), buffers.get(rank()));
-            ranks.gather(buffers);
+        if (exchange.several()) {
+            engine.pack(tensors.get(ranks.rank()), buffers.get(ranks.rank()));
+            exchange.gather(buffers);
             for (int owner = 0; owner < ranks.size(); owner++) {
-                if (owner != rank()) {
+                if (owner != ranks.rank()) {
                     engine.unpack(buffers.get(owner), tensors.get(owner));
                 }
             }

@@ -35,7 +35,7 @@ import java.util.function.UnaryOperator;
 /**
  * An engine with a network and its optimizer on it.
  *
- * @param ranks the processes as they were found; the team may reach them by a transport of the engine's
+ * @param ranks the processes as they were found; the team may exchange tensors by what the engine has for it
  */
 public record Session(
         Engine engine,
@@ -63,7 +63,7 @@ public record Session(
             Share share = Team.share(ranks, architecture, micros);
             Parameters parameters = new Parameters(engine, architecture, masters, share);
             Network network = new Network(engine, architecture, parameters, micros, recompute);
-            Team team = new Team(engine, engine.transport(ranks, transport), parameters);
+            Team team = new Team(engine, ranks, engine.transport(ranks, transport), parameters);
             Optimizer optimizer = new Optimizer(engine, parameters, routing, team);
             Memory memory = new Memory(engine.commit().bytes(), team.start());
             return new Session(engine, ranks, routing, parameters, network, team, optimizer, memory);
@@ -164,8 +164,8 @@ public record Session(
      */
     boolean gradient(Feed feed, int step, BooleanSupplier stop) {
         team.zero();
-        for (int micro = team.rank(); micro < feed.batches().micros(); micro += team.size()) {
-            if (micro >= team.size() && team.ranks.any(stop.getAsBoolean())) {
+        for (int micro = ranks.rank(); micro < feed.batches().micros(); micro += ranks.size()) {
+            if (micro >= ranks.size() && ranks.any(stop.getAsBoolean())) {
                 return false;
             }
             Feed.Batch batch = feed.training(step, micro);
@@ -173,7 +173,7 @@ public record Session(
             IntConsumer ready = team.exchanges() ? team::send : null;
             try {
                 Stopped.until(
-                        team.size() == 1 ? stop : () -> false,
+                        ranks.size() == 1 ? stop : () -> false,
                         () -> network.gradient(batch.inputs(), batch.targets(), index, ready));
             } catch (Stopped e) {
                 return false;
@@ -212,7 +212,8 @@ public record Session(
             return Optional.of(new Line.Validation(step, mean));
         }
         try {
-            double carrier = optimizer.atCarrier(() -> loss(feed.validation(0), team.size() == 1 ? stop : () -> false));
+            double carrier =
+                    optimizer.atCarrier(() -> loss(feed.validation(0), ranks.size() == 1 ? stop : () -> false));
             return Optional.of(new Line.Validation(step, mean, losses[0], carrier));
         } catch (Stopped e) {
             return Optional.empty();
@@ -221,18 +222,18 @@ public record Session(
 
     /** Of the first windows, which the ranks take in turns; none where a rank was told to stop. */
     private double[] losses(Feed feed, int count, BooleanSupplier stop) {
-        double[] own = new double[Math.ceilDiv(count - team.rank(), team.size())];
+        double[] own = new double[Math.ceilDiv(count - ranks.rank(), ranks.size())];
         boolean stopped = false;
         for (int i = 0; i < own.length && !stopped; i++) {
             stopped = i > 0 && stop.getAsBoolean();
             try {
-                own[i] = stopped ? 0 : loss(feed.validation(team.rank() + (long) i * team.size()), stop);
+                own[i] = stopped ? 0 : loss(feed.validation(ranks.rank() + (long) i * ranks.size()), stop);
             } catch (Stopped e) {
                 stopped = true;
             }
         }
         double[] losses = team.turns(own, count);
-        return team.ranks.any(stopped) ? new double[0] : losses;
+        return ranks.any(stopped) ? new double[0] : losses;
     }
 
     private double loss(Feed.Batch batch, BooleanSupplier stop) {
@@ -264,7 +265,7 @@ public record Session(
             double most = masters.get(k).numberBytes() == Double.BYTES ? Double.MAX_VALUE : 1e18;
             own = readings.w(k) <= most ? "" : parameters.own().get(k).name() + " " + readings.w(k);
         }
-        for (String met : team.ranks.texts(own)) {
+        for (String met : ranks.texts(own)) {
             if (!met.isEmpty()) {
                 String name = met.split(" ")[0], norm = met.split(" ")[1];
                 throw new Diverged(
@@ -279,8 +280,8 @@ public record Session(
     @Override
     public void close() {
         try (engine) {
-            if (team.ranks != ranks) {
-                team.ranks.close(); // while its memory is still there
+            if (team.exchange != ranks) {
+                team.exchange.close(); // while its memory is still there
             }
         }
     }

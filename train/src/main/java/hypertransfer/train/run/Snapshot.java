@@ -33,24 +33,21 @@ record Snapshot(Session session) {
     /**
      * A checkpoint on its way to the disk.
      *
-     * @param file its tensors; null at other ranks than 0, which write nothing
+     * @param file its tensors
      * @param record its numbers, except the tensors' checksum
      */
-    record Saving(int step, Path numbers, Conveyor file, Checkpoint record) {
-        boolean done() {
-            return file == null || file.done();
-        }
-
+    record Saving(Path numbers, Conveyor file, Checkpoint record) {
         /** Waits until the checkpoint is there, or throws what kept it from being written. */
         Path finish() {
-            if (file != null) {
-                record.with(file.finish(), 0).write(numbers);
-            }
+            record.with(file.finish(), 0).write(numbers);
             return numbers;
         }
     }
 
-    /** Begins a checkpoint of the session as it stands. The session may continue; the one before must have been finished. */
+    /**
+     * Begins a checkpoint of the session as it stands; null at other ranks than 0, which write nothing. The session may
+     * continue; the one before must have been finished.
+     */
     Saving begin(Run run, int step, Double validation, Origin origin) {
         Checkpoints checkpoints = new Checkpoints(run);
         checkpoints.create();
@@ -58,15 +55,15 @@ record Snapshot(Session session) {
         List<SafeTensorsWriter.Entry> entries = contents().entrySet().stream()
                 .map(entry -> entry.getValue().entry(entry.getKey(), session.team()))
                 .toList();
-        if (session.team().rank() > 0) {
+        if (session.ranks().rank() > 0) {
             entries.forEach(entry -> entry.source().accept(MemorySegment.NULL)); // to rank 0, which writes
-            return new Saving(step, numbers, null, null);
+            return null;
         }
         long free =
                 ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getFreeMemorySize();
         Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), free / 2);
         return new Saving(
-                step, numbers, file, new Checkpoint(step, session.optimizer().states(), validation, origin, 0, 0));
+                numbers, file, new Checkpoint(step, session.optimizer().states(), validation, origin, 0, 0));
     }
 
     /**

@@ -256,7 +256,7 @@ public final class Trainer {
                 }
                 boolean known = !c.validatesBefore(step) || validated == step || validate(feed, session, stop);
                 boolean end = known && step == c.steps(), stopped = !known || !end && ranks.any(stop.getAsBoolean());
-                if (saving != null && saving.done()) {
+                if (saving != null && saving.file().done()) {
                     saved();
                 }
                 if (end || stopped || step > start && step % c.checkpoint().every() == 0) {
@@ -400,9 +400,7 @@ public final class Trainer {
         Snapshot.Saving ended = saving;
         saving = null;
         ended.finish();
-        if (lock != null) {
-            new Checkpoints(directory).prune(ended.step(), c.checkpoint().keep());
-        }
+        new Checkpoints(directory).prune(ended.record().step(), c.checkpoint().keep());
         status(State.RUNNING, null, null);
     }
 }

@@ -54,10 +54,9 @@ class RanksTest {
                 Line.Validation validation =
                         session.validate(feed, 3, () -> false).orElseThrow();
                 session.requireFinite(3);
-                Path numbers = new Snapshot(session)
-                        .begin(run, 3, validation.loss(), null)
-                        .finish();
+                Snapshot.Saving saving = new Snapshot(session).begin(run, 3, validation.loss(), null);
                 if (ranks.rank() == 0) {
+                    Path numbers = saving.finish();
                     result.add(validation);
                     result.add(Files.readString(numbers));
                     result.add(ByteBuffer.wrap(Files.readAllBytes(Checkpoint.tensorsOf(numbers))));

@@ -6,10 +6,10 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import hypertransfer.engine.EngineException;
 import hypertransfer.engine.foreign.Native;
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -20,7 +20,7 @@ import java.util.function.BooleanSupplier;
  * carried by the ranks below. It works on a stream of its own, beside the engine's: each delivery begins when the card has
  * done what the engine had asked for until then, and runs beside what the engine asks for next.
  */
-public final class Nccl implements Ranks {
+public final class Nccl implements Exchange {
     private static final int NOT_READY = 600; // CUDA_ERROR_NOT_READY
 
     private final Ranks below;
@@ -53,16 +53,6 @@ public final class Nccl implements Ranks {
         settle("ncclCommInitRankConfig");
     }
 
-    @Override
-    public int rank() {
-        return below.rank();
-    }
-
-    @Override
-    public int size() {
-        return below.size();
-    }
-
     /** Also where there is only one: its tensors then travel to itself. */
     @Override
     public boolean several() {
@@ -72,11 +62,6 @@ public final class Nccl implements Ranks {
     @Override
     public String label() {
         return "NCCL " + nccl.version() + ", started by " + below.label();
-    }
-
-    @Override
-    public Duration limit() {
-        return below.limit();
     }
 
     @Override
@@ -91,8 +76,8 @@ public final class Nccl implements Ranks {
     @Override
     public Delivery begin(List<MemorySegment> out, List<MemorySegment> in) {
         start();
-        for (int peer = 0; peer < size(); peer++) {
-            if (peer != rank()) {
+        for (int peer = 0; peer < below.size(); peer++) {
+            if (peer != below.rank()) {
                 transfer("ncclSend", out.get(peer), peer);
                 transfer("ncclRecv", in.get(peer), peer);
             }
@@ -103,7 +88,7 @@ public final class Nccl implements Ranks {
     @Override
     public void gather(List<MemorySegment> parts) {
         start();
-        for (int owner = 0; owner < size(); owner++) {
+        for (int owner = 0; owner < below.size(); owner++) {
             MemorySegment part = parts.get(owner);
             if (part.byteSize() > 0) {
                 long at = part.address();
@@ -157,14 +142,14 @@ public final class Nccl implements Ranks {
     }
 
     private void await(String what, BooleanSupplier waiting) {
-        long end = System.nanoTime() + limit().toNanos();
+        long end = System.nanoTime() + below.limit().toNanos();
         while (waiting.getAsBoolean()) {
             if (System.nanoTime() > end) {
                 nccl.call("ncclCommAbort", communicator);
-                throw new EngineException(
-                        "rank " + rank() + " of " + size() + " waited " + limit().toSeconds() + " s for "
-                                + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
-                                + " run the same command again to continue from the last checkpoint");
+                throw new EngineException("rank " + below.rank() + " of " + below.size() + " waited "
+                        + below.limit().toSeconds() + " s for "
+                        + what + ": another rank ended, hangs, or needs longer than ranks.limit;"
+                        + " run the same command again to continue from the last checkpoint");
             }
             LockSupport.parkNanos(5_000);
         }
@@ -175,21 +160,6 @@ public final class Nccl implements Ranks {
         if (status != 0) {
             throw new EngineException(function + " failed for NCCL: CUDA error " + status);
         }
-    }
-
-    @Override
-    public List<byte[]> all(byte[] own) {
-        return below.all(own);
-    }
-
-    @Override
-    public List<byte[]> collect(byte[] own) {
-        return below.collect(own);
-    }
-
-    @Override
-    public void abort(int code) {
-        below.abort(code);
     }
 
     @Override

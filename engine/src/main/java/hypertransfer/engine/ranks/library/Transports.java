@@ -5,6 +5,7 @@ import hypertransfer.engine.Status;
 import hypertransfer.engine.foreign.Library;
 import hypertransfer.engine.foreign.Native;
 import hypertransfer.engine.ranks.Alone;
+import hypertransfer.engine.ranks.Exchange;
 import hypertransfer.engine.ranks.Ranks;
 import hypertransfer.engine.ranks.Ranks.Transport;
 import java.lang.foreign.Arena;
@@ -61,7 +62,7 @@ public final class Transports {
      * @param card what no other card has
      * @param cuda the driver's functions, with the card's context current in this thread
      */
-    public static Ranks onCards(Ranks ranks, Transport choice, String card, Native cuda, long stream) {
+    public static Exchange onCards(Ranks ranks, Transport choice, String card, Native cuda, long stream) {
         if (choice == Transport.MPI || choice == Transport.AUTO && ranks.size() == 1) {
             return ranks;
         }
