@@ -8,17 +8,15 @@ import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
-/** The norm of each head and the rotary embedding of queries and keys, in one pass; and back. */
-final class Heads {
-    private final Pool pool;
-    private final Dims dims;
-    private final Floats cos, sin; // (T, D/2)
-
+/**
+ * The norm of each head and the rotary embedding of queries and keys, in one pass; and back.
+ *
+ * @param cos (T, D/2), as sin
+ */
+record Heads(Pool pool, Dims dims, Floats cos, Floats sin) {
     Heads(Pool pool, Dims dims, Storage storage) {
-        this.pool = pool;
-        this.dims = dims;
-        cos = storage.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
-        sin = storage.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2);
+        Floats cos = storage.declare(Role.SCRATCH, "heads.cos", dims.T(), dims.D() / 2);
+        this(pool, dims, cos, storage.declare(Role.SCRATCH, "heads.sin", dims.T(), dims.D() / 2));
     }
 
     /** Fills the tables of angles, once there is memory for them. */

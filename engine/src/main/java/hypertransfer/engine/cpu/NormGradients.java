@@ -11,16 +11,16 @@ import hypertransfer.engine.cpu.memory.Storage;
 import hypertransfer.engine.cpu.vector.Lanes;
 import jdk.incubator.vector.FloatVector;
 
-/** The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order. */
-final class NormGradients {
-    private final Pool pool;
-    private final Floats partial; // (chunks, C)
-    private final Floats centered; // (workers, 2, C): a row without its mean, and the gradient there
-
+/**
+ * The norms of {@link Norms}, backward. The gain's gradient is summed chunk by chunk, then over the chunks in order.
+ *
+ * @param partial (chunks, C)
+ * @param centered (workers, 2, C): a row without its mean, and the gradient there
+ */
+record NormGradients(Pool pool, Floats partial, Floats centered) {
     NormGradients(Pool pool, Dims dims, Storage storage) {
-        this.pool = pool;
-        partial = storage.declare(Role.SCRATCH, "norms", Pool.chunks(dims.N()), dims.C());
-        centered = storage.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C());
+        Floats partial = storage.declare(Role.SCRATCH, "norms", Pool.chunks(dims.N()), dims.C());
+        this(pool, partial, storage.declare(Role.SCRATCH, "norms.centered", 2 * pool.size(), dims.C()));
     }
 
     /**

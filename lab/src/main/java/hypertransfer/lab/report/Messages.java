@@ -317,8 +317,8 @@ final class Messages {
             ObjectNode m = node.putObject("matrices");
             hidden.write(m);
             ArrayNode peaks = m.putArray("peak"), last = m.putArray("last");
-            Arrays.stream(turning.peaks()).forEach(value -> Messages.add(peaks, value));
-            Arrays.stream(turning.last()).forEach(value -> Messages.add(last, value));
+            Arrays.stream(turning.peaks).forEach(value -> Messages.add(peaks, value));
+            Arrays.stream(turning.last).forEach(value -> Messages.add(last, value));
             ObjectNode turned = node.putObject("turning");
             Line.put(turned, "peak", turning.peak());
             Line.put(turned, "mean", turning.mean());

@@ -18,13 +18,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
-import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /** Configurations as YAML: the defaults, a preset, a file and settings laid over each other. */
 public final class ConfigurationFile {
-    private static final YAMLMapper YAML =
-            Strict.strict(YAMLMapper.builder()).addModule(new Words()).build();
-
     private ConfigurationFile() {}
 
     /** Resolved where they are first asked for: few commands do. */
@@ -43,13 +39,13 @@ public final class ConfigurationFile {
     private static JsonNode tree(Path file) {
         Strict.requireSmall(file);
         try {
-            return YAML.readTree(file);
+            return Tree.YAML.readTree(file);
         } catch (JacksonException e) {
             throw new Refusal(file + " is not YAML: " + Strict.reason(e), e);
         }
     }
 
-    /** Every key with its default and its meaning, as YAML. */
+    /** Every key with its default and its meaning, as Tree.YAML. */
     public static String keys() {
         return Tree.defaults();
     }
@@ -61,13 +57,13 @@ public final class ConfigurationFile {
 
     /** Refuses settings whose keys there are not, or that are no settings, in the name of what they were given by. */
     public static void check(String source, List<String> settings) {
-        Tree tree = new Tree(YAML);
+        Tree tree = new Tree();
         settings.forEach(setting -> tree.set(source, setting));
     }
 
     /** Settings only, over the defaults. */
     public static Configuration of(String... settings) {
-        return resolve("settings", YAML.createObjectNode(), List.of(settings));
+        return resolve("settings", Tree.YAML.createObjectNode(), List.of(settings));
     }
 
     /** Whether the version before had this key, and runs have only one value of it now, which reading a file checks. */
@@ -76,21 +72,21 @@ public final class ConfigurationFile {
     }
 
     public static boolean known(String key) {
-        return new Tree(YAML).has(key);
+        return new Tree().has(key);
     }
 
     public static Configuration with(Configuration configuration, String... settings) {
-        return resolve("configuration", YAML.valueToTree(configuration), List.of(settings));
+        return resolve("configuration", Tree.YAML.valueToTree(configuration), List.of(settings));
     }
 
     /** As it is written into the run's directory: every value, nothing left to a default. */
     public static String write(Configuration configuration) {
-        return YAML.writeValueAsString(configuration);
+        return Tree.YAML.writeValueAsString(configuration);
     }
 
     /** What stands in a file, unchecked: every value under its whole key, {@code matrices.rate}, as people write it. */
     public static Map<String, String> settings(Configuration configuration) {
-        return flat(YAML.valueToTree(configuration));
+        return flat(Tree.YAML.valueToTree(configuration));
     }
 
     /** The same of a file of any version: keys that came later have their defaults, and keys that are gone are left out. */
@@ -121,7 +117,7 @@ public final class ConfigurationFile {
     }
 
     private static Configuration resolve(String source, JsonNode file, List<String> settings) {
-        Tree tree = new Tree(YAML).lay(source, keys(source, file));
+        Tree tree = new Tree().lay(source, keys(source, file));
         settings.forEach(setting -> tree.set("--set", setting));
         return read(tree.complete(), Configuration.class, source, "").check();
     }
@@ -129,7 +125,7 @@ public final class ConfigurationFile {
     /** A record of a tree; {@code prefix} stands before the keys in messages. */
     private static <T> T read(ObjectNode all, Class<T> type, String source, String prefix) {
         try {
-            return YAML.treeToValue(all, type);
+            return Tree.YAML.treeToValue(all, type);
         } catch (MismatchedInputException e) {
             throw new Refusal(
                     prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + expected(e.getTargetType())
@@ -152,13 +148,13 @@ public final class ConfigurationFile {
     }
 
     static Collection<String> keys(Matrices matrices) {
-        return YAML.valueToTree(matrices).propertyNames();
+        return Tree.YAML.valueToTree(matrices).propertyNames();
     }
 
     /** The hidden matrices' settings with those of a group over them. */
     static Matrices over(String group, Matrices matrices, Map<String, Object> settings) {
-        ObjectNode all = YAML.valueToTree(matrices);
-        settings.forEach((key, value) -> all.set(key, YAML.valueToTree(value)));
+        ObjectNode all = Tree.YAML.valueToTree(matrices);
+        settings.forEach((key, value) -> all.set(key, Tree.YAML.valueToTree(value)));
         all.putObject("groups");
         return read(all, Matrices.class, group, group + ".");
     }

@@ -21,6 +21,8 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 
 /** Every key there is with its value: the defaults, and what is laid over them. */
 final class Tree {
+    static final YAMLMapper YAML =
+            Strict.strict(YAMLMapper.builder()).addModule(new Words()).build();
     private static final Set<String> OPEN = Set.of(
             "matrices.recorded",
             "matrices.proxy_growth",
@@ -46,13 +48,7 @@ final class Tree {
     /** Keys that have another name now. */
     private static final Map<String, String> RENAMED = Map.of("ranks.carrier", "transport");
 
-    private final YAMLMapper yaml;
-    private final ObjectNode all;
-
-    Tree(YAMLMapper yaml) {
-        this.yaml = yaml;
-        all = (ObjectNode) yaml.readTree(defaults());
-    }
+    private final ObjectNode all = (ObjectNode) YAML.readTree(defaults());
 
     /** The keys with their defaults and what they mean, as text. */
     static String defaults() {
@@ -189,11 +185,11 @@ final class Tree {
         try {
             // A path may hold what means something to YAML, such as " #" or ": ".
             JsonNode node = PATHS.contains(key) && !value.isEmpty() && !value.equals("null") && !quoted(value)
-                    ? yaml.getNodeFactory().stringNode(value)
-                    : yaml.readTree(value.isEmpty() ? "null" : whole(value));
+                    ? YAML.getNodeFactory().stringNode(value)
+                    : YAML.readTree(value.isEmpty() ? "null" : whole(value));
             String[] parts = parts(key);
             for (int i = parts.length - 1; i >= 0; i--) {
-                node = yaml.createObjectNode().set(parts[i], node);
+                node = YAML.createObjectNode().set(parts[i], node);
             }
             return node;
         } catch (JacksonException e) {
@@ -262,7 +258,7 @@ final class Tree {
 
     private void fill(ObjectNode group, String key, Object value) {
         if (group.path(key).isNull()) {
-            group.set(key, yaml.valueToTree(value));
+            group.set(key, YAML.valueToTree(value));
         }
     }
 

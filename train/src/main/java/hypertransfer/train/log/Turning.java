@@ -12,8 +12,12 @@ public final class Turning {
     /** Optimizers whose best runs have mean effective rates that differ so many times compare rates. */
     public static final double APART = 1.5;
 
-    private final double[] peaks;
-    private final double[] last;
+    /** The largest effective rate of each matrix. */
+    public final double[] peaks;
+
+    /** The last effective rate of each matrix. */
+    public final double[] last;
+
     private int first;
     private int step;
     private double rate = Double.NaN;
@@ -93,15 +97,5 @@ public final class Turning {
     /** The accumulated angle before the step of the last line. */
     public double angleBefore() {
         return before;
-    }
-
-    /** The largest effective rate of each matrix. */
-    public double[] peaks() {
-        return peaks;
-    }
-
-    /** The last effective rate of each matrix. */
-    public double[] last() {
-        return last;
     }
 }

@@ -47,7 +47,7 @@ class TurningTest {
         assertThat(turning.finalToPeak()).isCloseTo((0.1 / 0.4 + 0.1 / 0.2) / 2, within(1e-15));
         assertThat(turning.peak()).isEqualTo(0.25);
         assertThat(turning.angle()).as("a line without all rates adds nothing").isCloseTo(0.4, within(1e-15));
-        assertThat(turning.peaks()).containsExactly(0.4, 0.2);
-        assertThat(turning.last()).containsExactly(0.1, 0.1);
+        assertThat(turning.peaks).containsExactly(0.4, 0.2);
+        assertThat(turning.last).containsExactly(0.1, 0.1);
     }
 }
