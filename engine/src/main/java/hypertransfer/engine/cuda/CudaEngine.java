@@ -183,9 +183,9 @@ public final class CudaEngine implements Engine {
         blas.workspace(scratch.blas);
         feed = new TokenUpload(device, dims.N(), dims.V(), scratch.tokens);
         Bases bases = new Bases(device, blas, scratch, solver);
-        Symmetric symmetric = kernels.symmetric ? new Symmetric(device, kernels) : null;
-        motion = new CudaMotion(device, kernels, blas, scratch, bases, symmetric);
-        layers = new CudaLayers(device, kernels, blas, geometry, storage, feed);
+        Symmetric symmetric = kernels.symmetric ? new Symmetric(kernels) : null;
+        motion = new CudaMotion(kernels, blas, scratch, bases, symmetric);
+        layers = new CudaLayers(kernels, blas, geometry, storage, feed);
         return memory;
     }
 

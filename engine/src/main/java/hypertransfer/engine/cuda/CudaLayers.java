@@ -37,7 +37,7 @@ final class CudaLayers implements Layers {
     private final Head head;
     private final EightBits eight; // null where products take what there is
 
-    CudaLayers(Device device, Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
+    CudaLayers(Kernels kernels, Blas blas, Geometry geometry, Storage storage, TokenUpload feed) {
         this.kernels = kernels;
         this.blas = blas;
         this.geometry = geometry;
@@ -45,13 +45,13 @@ final class CudaLayers implements Layers {
         scratch = storage.scratch();
         dims = geometry.dims();
         heads = (long) dims.N() * dims.H();
-        fused = kernels.fused ? new Fused(device, kernels, dims, scratch.rotary) : null;
+        fused = kernels.fused ? new Fused(kernels, dims, scratch.rotary) : null;
         blocks = kernels.flash.filter(Flash::whole).isPresent()
-                ? new Blocks(device, kernels, dims, scratch.rotary, scratch.logits)
+                ? new Blocks(kernels, dims, scratch.rotary, scratch.logits)
                 : null;
         head = new Head(kernels, blas, geometry, storage, scratch, feed, fused);
         eight = geometry.eight() ? EightBits.of(kernels, blas, geometry, scratch, fused) : null;
-        uploadRotations(device);
+        uploadRotations(kernels.device);
     }
 
     /** The rotary embedding's angles, in double here, so that no kernel needs a cosine. */

@@ -7,7 +7,6 @@ import hypertransfer.engine.EngineException;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.Motion;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.kernel.DeviceTensor;
 import hypertransfer.engine.cuda.kernel.Geometry;
 import hypertransfer.engine.cuda.kernel.Kernel;
@@ -31,7 +30,7 @@ import java.util.stream.Stream;
  *
  * @param symmetric null where the card does not fit
  */
-record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Bases bases, Symmetric symmetric)
+record CudaMotion(Kernels kernels, Blas blas, Scratch scratch, Bases bases, Symmetric symmetric)
         implements Motion, AutoCloseable {
     /**
      * Up to three tensors of one size, and what a kernel needs to know of them: {@code lists.cu} has the same fields.
@@ -113,7 +112,7 @@ record CudaMotion(Device device, Kernels kernels, Blas blas, Scratch scratch, Ba
         sums(kernel, entries(count, entry));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment host = arena.allocate(JAVA_DOUBLE, 3L * count);
-            device.download(scratch.results, host);
+            kernels.device.download(scratch.results, host);
             return host.toArray(JAVA_DOUBLE);
         }
     }

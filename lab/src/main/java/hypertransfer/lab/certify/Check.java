@@ -114,7 +114,7 @@ record Check(
         Map<String, Double> largest = new LinkedHashMap<>();
         double turned = 0;
         Integer first = null;
-        boolean named = names(a).equals(names(b));
+        boolean named = a.getFirst().names().equals(b.getFirst().names());
         int common = Math.min(a.size(), b.size());
         for (int t = 0; t < common; t++) {
             Taken x = a.get(t), y = b.get(t);
@@ -148,12 +148,6 @@ record Check(
             throw new Refusal("the check diverges at its first step; lower the rates");
         }
         return taken;
-    }
-
-    private static List<String> names(List<Taken> taken) {
-        return taken.getFirst().matrices().stream()
-                .map(step -> step.next().matrix())
-                .toList();
     }
 
     /** Adds two numbers to the largest relative differences; returns theirs. */

@@ -151,9 +151,7 @@ public record RecordedRates(
 
     /** The same of steps that were taken in memory. */
     public static RecordedRates of(List<Rehearsal.Taken> steps, String series) {
-        List<String> names = steps.getFirst().matrices().stream()
-                .map(step -> step.next().matrix())
-                .toList();
+        List<String> names = steps.getFirst().names();
         boolean replay = series.equals("replay");
         Series rates = new Series(names), decays = new Series(names);
         for (int t = 0; t < steps.size(); t++) {

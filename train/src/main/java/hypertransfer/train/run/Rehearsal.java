@@ -31,7 +31,11 @@ public record Rehearsal(
     private static final int MOST = 400, FEW = 6, PATIENCE = 6;
 
     /** @param matrices what happened to each hidden matrix */
-    public record Taken(double loss, List<Step> matrices) {}
+    public record Taken(double loss, List<Step> matrices) {
+        public List<String> names() {
+            return matrices.stream().map(step -> step.next().matrix()).toList();
+        }
+    }
 
     /**
      * The first steps of a run, in memory.
@@ -114,7 +118,7 @@ public record Rehearsal(
         return configuration.steps() * stepSeconds + validations * validationSeconds;
     }
 
-    /** The tokens that the run reads, and how often it reads the corpus. */
+    /** The tokens that the run reads. */
     public long tokens() {
         return configuration.steps() * configuration.tokensPerStep();
     }

@@ -5,7 +5,6 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.stream.Stream;
 
@@ -16,7 +15,7 @@ import java.util.stream.Stream;
  * @param turns the address of the rotary embedding's cosines and sines
  * @param kept the address of {@link #scratch} bytes
  */
-public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long kept) {
+public record Blocks(Kernels kernels, Dims dims, long turns, long kept) {
     private static final int SIDE = 64,
             ROWS = 128,
             D = 128,
@@ -72,19 +71,19 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
     public void forward(Tensor qkv, Tensor o, Tensor lse) {
         kernels.queue(
                 Kernel.ATTENTION_FORWARD,
-                launch(dims, device.driver.multiprocessors()),
-                Stream.of(map(qkv), device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
+                launch(dims, kernels.device.driver.multiprocessors()),
+                Stream.of(map(qkv), kernels.device.map(pointer(o), dims.N(), o.cols(), SIDE / 4, 1)),
                 Kernels.words(lse, dims.B() * dims.H()));
     }
 
     /** From dO to dqkv before the heads' norms and turns. */
     public void backward(Tensor qkv, Tensor r, HeadRule rule, Tensor o, Tensor lse, Tensor dO, Tensor dqkv) {
-        Launch launch = launch(dims, device.driver.multiprocessors());
+        Launch launch = launch(dims, kernels.device.driver.multiprocessors());
         int heads = dims.B() * dims.H();
         long rows = (long) dims.N() * dims.H(), stats = kept + kept(dims);
         boolean norm = rule.normQK(), turn = rule.rotary();
         long[] from = map(qkv),
-                to = device.map(pointer(dqkv), dims.N(), dqkv.cols() * dqkv.numberBytes() / 2, SIDE / 4, 1);
+                to = kernels.device.map(pointer(dqkv), dims.N(), dqkv.cols() * dqkv.numberBytes() / 2, SIDE / 4, 1);
         kernels.launch(Kernel.BACKWARD_ROWS, Launch.each(ROW_LANES * rows, ROW_THREADS), o, dO, lse, stats, rows);
         kernels.queue(
                 Kernel.BACKWARD_KEY,
@@ -97,6 +96,6 @@ public record Blocks(Device device, Kernels kernels, Dims dims, long turns, long
 
     /** A tile is a head's two panels. */
     private long[] map(Tensor tensor) {
-        return device.map(pointer(tensor), tensor.rows(), tensor.cols(), SIDE, 2);
+        return kernels.device.map(pointer(tensor), tensor.rows(), tensor.cols(), SIDE, 2);
     }
 }

@@ -5,7 +5,6 @@ import static hypertransfer.engine.cuda.kernel.DeviceTensor.pointer;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Layers.HeadRule;
 import hypertransfer.engine.Tensor;
-import hypertransfer.engine.cuda.driver.Device;
 import hypertransfer.engine.cuda.driver.Launch;
 import java.util.Arrays;
 import java.util.List;
@@ -17,7 +16,7 @@ import java.util.stream.Stream;
  *
  * @param turns the address of the rotary embedding's cosines and sines
  */
-public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
+public record Fused(Kernels kernels, Dims dims, long turns) {
     /** Of the cards whose instructions it takes, 10 major + minor. */
     public static final int CAPABILITY = 90;
 
@@ -32,8 +31,8 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
     static final int BYTES = 2 * PANEL * STAGES * (ROWS + COLUMNS) + 2 * ROWS * COLUMNS + 1024 + 128;
 
     /** One block per multiprocessor. */
-    static Launch launch(Device device) {
-        return new Launch(device.driver.multiprocessors(), 1, 1, THREADS, 1, BYTES);
+    static Launch launch(Kernels kernels) {
+        return new Launch(kernels.device.driver.multiprocessors(), 1, 1, THREADS, 1, BYTES);
     }
 
     /**
@@ -112,7 +111,8 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
 
     /** e = 2^(x w^T log2(e) - top - HEADROOM), of so many rows from an address on, and the sums of its tiles' rows. */
     public void powers(long x, int rows, Tensor w, long e, long top, long sums, double by) {
-        long[] from = device.map(x, rows, steps(w), ROWS, 1), to = device.map(e, rows, dims.V(), PANEL, PANELS);
+        long[] from = kernels.device.map(x, rows, steps(w), ROWS, 1);
+        long[] to = kernels.device.map(e, rows, dims.V(), PANEL, PANELS);
         Stream<long[]> maps = Stream.of(from, map(w, COLUMNS, 1), to);
         queue(Kernel.PRODUCT_POWERS, w, by, maps, rows, dims.V(), steps(w), top, sums);
     }
@@ -124,7 +124,7 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
         if (eight) {
             all[words.length] = Double.doubleToRawLongBits(by);
         }
-        kernels.queue(eight ? Kernel.valueOf(kernel + "_8") : kernel, launch(device), maps, all);
+        kernels.queue(eight ? Kernel.valueOf(kernel + "_8") : kernel, launch(kernels), maps, all);
     }
 
     /** Of a row, in pairs of bytes. */
@@ -135,6 +135,6 @@ public record Fused(Device device, Kernels kernels, Dims dims, long turns) {
     /** A panel is 128 bytes of a row, and boxes of what is written are as wide as a tile in any format. */
     private long[] map(Tensor tensor, int rows, int panels) {
         int wide = Math.max(1, panels * tensor.numberBytes() / 2);
-        return device.map(pointer(tensor), tensor.rows(), steps(tensor), rows, wide);
+        return kernels.device.map(pointer(tensor), tensor.rows(), steps(tensor), rows, wide);
     }
 }

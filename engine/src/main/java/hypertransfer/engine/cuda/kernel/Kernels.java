@@ -25,7 +25,7 @@ public final class Kernels {
     private static final Map<String, Integer> WGMMA =
             Map.of("fused", Fused.BYTES, "fused8", Fused.BYTES, "symmetric", Fused.BYTES, "blocks", Blocks.BYTES);
 
-    private final Device device;
+    public final Device device;
     private final Map<Kernel, Long> functions = new EnumMap<>(Kernel.class);
     /** Shared memory that softmax holds a row in; 0 where it is read again instead. */
     public final int softmaxBytes;

@@ -1,10 +1,9 @@
 package hypertransfer.engine.cuda.kernel;
 
-import hypertransfer.engine.cuda.driver.Device;
 import java.util.stream.Stream;
 
 /** Newton-Schulz's symmetric products in bfloat16, of which only one half is computed, see {@code symmetric.cu}. */
-public record Symmetric(Device device, Kernels kernels) {
+public record Symmetric(Kernels kernels) {
     private static final int PANEL = Fused.PANEL, LEAST_SIDE = 2 * PANEL;
 
     /** Whether the card runs it; the arguments are those of {@link Fused#fits}. */
@@ -23,21 +22,21 @@ public record Symmetric(Device device, Kernels kernels) {
         int side = Math.min(rows, cols), length = Math.max(rows, cols);
         long all = (long) count * rows;
         Stream<long[]> maps = Stream.of(
-                device.map(x, all, cols, tall ? PANEL : Fused.ROWS, tall ? Fused.ROWS / PANEL : 1),
-                device.map(x, all, cols, tall ? PANEL : Fused.COLUMNS, tall ? Fused.PANELS : 1),
-                device.map(a, (long) count * side, side, PANEL, 1));
+                kernels.device.map(x, all, cols, tall ? PANEL : Fused.ROWS, tall ? Fused.ROWS / PANEL : 1),
+                kernels.device.map(x, all, cols, tall ? PANEL : Fused.COLUMNS, tall ? Fused.PANELS : 1),
+                kernels.device.map(a, (long) count * side, side, PANEL, 1));
         kernels.queue(
-                tall ? Kernel.GRAM_TALL : Kernel.GRAM, Fused.launch(device), maps, Kernels.words(side, length, count));
+                tall ? Kernel.GRAM_TALL : Kernel.GRAM, Fused.launch(kernels), maps, Kernels.words(side, length, count));
     }
 
     /** b = by a a + keep a, where a is symmetric. */
     public void square(int side, int count, double by, long a, double keep, long b) {
         long all = (long) count * side;
         Stream<long[]> maps = Stream.of(
-                device.map(a, all, side, Fused.ROWS, 1),
-                device.map(a, all, side, Fused.COLUMNS, 1),
-                device.map(b, all, side, PANEL, 1),
-                device.map(a, all, side, PANEL, Fused.PANELS));
-        kernels.queue(Kernel.SQUARE, Fused.launch(device), maps, Kernels.words(side, count, by, keep));
+                kernels.device.map(a, all, side, Fused.ROWS, 1),
+                kernels.device.map(a, all, side, Fused.COLUMNS, 1),
+                kernels.device.map(b, all, side, PANEL, 1),
+                kernels.device.map(a, all, side, PANEL, Fused.PANELS));
+        kernels.queue(Kernel.SQUARE, Fused.launch(kernels), maps, Kernels.words(side, count, by, keep));
     }
 }
