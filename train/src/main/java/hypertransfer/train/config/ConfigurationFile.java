@@ -45,7 +45,7 @@ public final class ConfigurationFile {
         }
     }
 
-    /** Every key with its default and its meaning, as Tree.YAML. */
+    /** Every key with its default and its meaning, as YAML. */
     public static String keys() {
         return Tree.defaults();
     }
