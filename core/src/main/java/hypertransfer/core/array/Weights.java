@@ -1,5 +1,6 @@
 package hypertransfer.core.array;
 
+import hypertransfer.core.Diverged;
 import hypertransfer.core.Reading;
 import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
@@ -112,7 +113,15 @@ public final class Weights {
             throw new Refusal(state.matrix() + " at step " + state.step() + ": the gradient has " + gradient.length
                     + " numbers, and the matrix " + values.length + "; give one for each, row by row");
         }
-        transfer.check(state, rate); // before the direction changes its memory
+        // before the direction changes its memory
+        transfer.check(state, rate);
+        if (!Arrays.stream(gradient).allMatch(Double::isFinite)) {
+            throw new Diverged(
+                    state.matrix(),
+                    state.step(),
+                    state.matrix() + " at step " + state.step()
+                            + ": the gradient has a number that is not finite, and nothing has changed; lower the learning rate");
+        }
         double[] u = direction.of(scaled(transfer.gradientScale(state), gradient), state.step());
         Step step = transfer.step(state, Reading.of(values, u), rate);
         for (int i = 0; i < values.length; i++) {

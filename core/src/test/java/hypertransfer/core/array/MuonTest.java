@@ -159,6 +159,7 @@ class MuonTest {
                 () -> weights.step(drawn(8, 6), 2),
                 "w at step 0: learning rate 2.0 times weight decay 0.5 is 1 or more");
         refused(() -> weights.step(drawn(8, 6), Double.NaN), "w at step 0: learning rate is NaN");
+        refused(() -> weights.step(new double[] {1, 2, Double.NaN, 4, 5, 6}, 0.1), "a number that is not finite");
         assertThat(mean).containsExactly(before);
     }
 

@@ -2,7 +2,7 @@
 
 const COLUMNS = ['norm', 'target_norm', 'rate', 'effective', 'angle', 'implied_decay', 'radial'];
 const KINDS = ['q', 'k', 'v', 'o', 'gate', 'fc', 'proj'];
-const model = { runs: new Map(), hidden: new Set(), damaged: new Map(), notices: [], shape: null, query: '', study: { sides: [], facets: [], axes: [], rows: [] } };
+const model = { runs: new Map(), hidden: new Set(), ratios: new Set(), damaged: new Map(), notices: [], shape: null, query: '', study: { sides: [], facets: [], axes: [], rows: [] } };
 
 function apply(message) {
   const run = model.runs.get(message.run);

@@ -4,16 +4,21 @@
 const OWN = new Set(['seed', 'target', 'engine', 'from.run']), PLANNED = new Set(['steps', 'preset']);
 const optimizer = run => [run.direction, run.mode].filter(Boolean).join(' · ');
 const numeric = value => value !== undefined && value !== '' && finite(Number(value));
-const seedless = run => Object.entries(run.config).filter(([key]) => !OWN.has(key)).map(([key, value]) => key + '=' + (key === 'matrices.recorded' ? value.replace(/seed-\d+/, 'seed') : value)).join(';') + (follows(run)?.mode ?? '');
+const anySeed = text => text.replace(/(^|\/)seed-\d+(?=\/)/, '$1seed');
+const configured = (run, key) => (key === 'matrices.final_ratio' && model.ratios.has(run.config[key]) ? 'measured' : run.config[key]);
+const seedless = run => Object.entries(run.config).filter(([key]) => !OWN.has(key)).map(([key, value]) => key + '=' + (key === 'matrices.recorded' ? anySeed(value) : configured(run, key) === 'measured' ? anySeed(run.name) : value)).join(';') + (follows(run)?.mode ?? '');
 
 /** Looks at the runs once for each drawing; gives every run its side and the name that it is shown by. */
 function study() {
-  const all = runs(), free = all.filter(run => !follows(run)), values = (key, among) => [...new Set(among.map(run => run.config[key]))];
+  const all = runs(), free = all.filter(run => !follows(run)), values = (key, among) => [...new Set(among.map(run => configured(run, key)))];
+  // A final ratio that differs between the seeds of one place was measured for each of them.
+  const ratios = d3.groups(all, run => anySeed(run.name)).map(([, same]) => [...new Set(same.map(run => run.config['matrices.final_ratio']))]);
+  model.ratios = new Set(ratios.filter(({ length }) => length > 1).flat());
   const varying = [...new Set(free.flatMap(run => Object.keys(run.config)))].filter(key => !OWN.has(key) && !PLANNED.has(key) && values(key, free).length > 1);
   // Settings in words, the optimizer's mode above all, are no axes: each of their combinations is a sweep of its own, or none.
   const words = varying.filter(key => !values(key, free).every(numeric)), numbers = varying.filter(key => !words.includes(key));
   if (values('steps', free).length > 1) words.push('steps'); // losses of different lengths are not compared
-  const groups = d3.groups(free, run => words.map(key => run.config[key]).join('\n')).map(([, same]) => ({ runs: same, label: facetName(same[0], words) }));
+  const groups = d3.groups(free, run => words.map(key => configured(run, key)).join('\n')).map(([, same]) => ({ runs: same, label: facetName(same[0], words) }));
   const grids = least => groups.filter(({ runs }) => new Set(runs.map(seedless)).size > least && numbers.some(key => values(key, runs).length > Math.min(least, 2)));
   const facets = grids(3).length ? grids(1) : []; // beside a sweep, two points are one too
   const points = facets.flatMap(facet => facet.runs);
@@ -48,7 +53,7 @@ const swept = () => model.study.axes;
 const sides = () => model.study.sides;
 const finished = side => side.runs.every(run => run.state.state === 'finished');
 const leads = () => sides().filter(side => !follows(side.lead));
-const facetName = (run, words) => words.filter(key => run.config[key] !== 'null').map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + run.config[key]).join(', ');
+const facetName = (run, words) => words.filter(key => run.config[key] !== 'null').map(key => (/\.(direction|mode)$/.test(key) ? '' : key.replace(/^.*\./, '') + '=') + configured(run, key)).join(', ');
 
 /** How far the losses of a setting's values lie apart: what matters comes first. */
 function effect(key, points) {
