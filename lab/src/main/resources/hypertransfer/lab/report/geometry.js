@@ -16,7 +16,7 @@ class Geometry {
 
   /** The run, matrix and logged step that somebody chose, while they are shown; else a follower, and the step that turned most. */
   chosen() {
-    const all = visible().filter(run => run.logged.step.length), [runBox, matrixBox, stepBox] = this.boxes, { wish } = this;
+    const all = visible().filter(run => run.matrices.length && track(run, 'angle', 0).some(finite)), [runBox, matrixBox, stepBox] = this.boxes, { wish } = this;
     const run = all.find(r => r.name === wish?.run) ?? all.find(follows) ?? all[0];
     if (!run) return undefined;
     const m = Math.max(0, run.matrices.findIndex(matrix => matrix.name === wish?.matrix));
@@ -39,7 +39,7 @@ class Geometry {
 
   svg(width, alone) {
     const at = alone ? this.at : this.chosen();
-    if (!at) return picture(width, 110, this.spec.title, html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">nothing to show yet</text>`);
+    if (!at) return picture(width, 110, this.spec.title, html`<text x="${width / 2}" y="60" class="empty" text-anchor="middle">no angle of a step is logged</text>`);
     const { run, m, i } = at;
     const [norm, target, effective, angle, implied] = ['norm', 'target_norm', 'effective', 'angle', 'implied_decay'].map(column => track(run, column, m)[i]);
     const top = alone?.title ? 30 : 0, wide = width >= 640;

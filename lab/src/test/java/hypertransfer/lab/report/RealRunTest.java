@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -25,6 +26,23 @@ class RealRunTest {
 
     @TempDir
     Path folder;
+
+    /** An archive may keep some curves only; the step was drawn from the figure's corner. */
+    @Test
+    void aLogWithoutAngles() throws Exception {
+        Path run = folder.resolve("run"), log = run.resolve("matrices.jsonl"), page = folder.resolve("report.html");
+        ht.fine("train", Files.writeString(folder.resolve("tiny.yaml"), TINY), "--out", run);
+        Files.writeString(
+                log,
+                Pattern.compile("\"angle\":\\[[^]]*]")
+                        .matcher(Files.readString(log))
+                        .replaceAll(found -> found.group().replaceAll("(?<=[\\[,])[^],]+", "null")));
+        ht.fine("report", run, "--out", page);
+        try (Browser browser = new Browser()) {
+            browser.open(page.toUri().toString(), 1280, 3500, false);
+            assertThat(browser.text("#geometry svg")).contains("no angle of a step is logged");
+        }
+    }
 
     @Test
     void aRunAndItsTwin() throws Exception {
