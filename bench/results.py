@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The tables of losses, norms and rates in docs/RESULTS.md and one in notes/LOG.md, computed from the runs in docs/runs.
 
-    python3 bench/results.py [FILE...]            says which tables are not those of the runs; exit code 1 if there are any
-    python3 bench/results.py [FILE...] --write    writes them
+Says which tables are not those of the runs, with exit code 1 if there are any; --write writes them.
 
 FILE: docs/RESULTS.md and notes/LOG.md, or copies of them. A table stands between `<!-- table NAME -->` and `<!-- end -->`. After new
 runs: add their names below, then --write. Only LOG.md may have a table with a run of a program that was not committed.
 """
+import argparse
 import bisect
 import functools
 import json
@@ -741,6 +741,10 @@ def unpack(folder):
     for archive in sorted((ROOT / "docs" / "runs").glob("*.tar.xz")):
         with tarfile.open(archive) as file:
             file.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    return folder
+
+
+def find(folder):
     for file in pathlib.Path(folder).glob("*/*/metrics.jsonl"):
         RUNS[file.parent.name] = RUNS[f"{file.parent.parent.name}/{file.parent.name}"] = file.parent
     for file in pathlib.Path(folder).glob("*/seed-*/*/metrics.jsonl"):  # as `ht reproduce` trains them: seeds 1234, 1235, ...
@@ -773,11 +777,10 @@ def fill(files, made, write):
     return 1 if other and not write else 0
 
 
-def main(*arguments):
-    files = [pathlib.Path(name) for name in arguments if name != "--write"] or [ROOT / "docs" / "RESULTS.md", ROOT / "notes" / "LOG.md"]
+def main(files, write, runs):
     made = {}
     with tempfile.TemporaryDirectory() as folder:
-        unpack(folder)
+        find(runs or unpack(folder))
         for name, head, rows in tables():
             made[name] = table(head, rows)
             dirty = [run.name for run in USED if uncommitted(run)]
@@ -785,8 +788,12 @@ def main(*arguments):
                 if dirty and f"<!-- table {name} -->" in file.read_text() and file.name != "LOG.md":
                     raise SystemExit(f"{file}: table {name} has runs of a program that was not committed: {', '.join(sorted(dirty))}")
             USED.clear()
-    return fill(files, made, "--write" in arguments)
+    return fill(files, made, write)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("files", metavar="FILE", type=pathlib.Path, nargs="*", default=[ROOT / "docs" / "RESULTS.md", ROOT / "notes" / "LOG.md"])
+    options.add_argument("--write", action="store_true", help="write the tables instead of saying which differ")
+    options.add_argument("--runs", metavar="FOLDER", type=pathlib.Path, help="where docs/runs/*.tar.xz were unpacked already")
+    sys.exit(main(**vars(options.parse_args())))

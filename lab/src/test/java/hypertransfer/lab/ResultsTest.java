@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -18,14 +19,30 @@ class ResultsTest {
     private static final Path ROOT = Path.of("..");
 
     @TempDir
+    static Path unpacked;
+
+    @TempDir
     Path dir;
+
+    @BeforeAll
+    static void archivesAreUnpackedOnce() throws Exception {
+        String program = "import sys; sys.path.insert(0, 'bench'); import results; results.unpack(sys.argv[1])";
+        said(0, "python3", "-c", program, unpacked.toString());
+    }
 
     @Test
     void tables() throws Exception {
         String results = Files.readString(ROOT.resolve("docs/RESULTS.md"));
         Path other = Files.writeString(
                 dir.resolve("other.md"), results.replaceFirst("3[.]6583, 3[.]6583", "3.6583, 3.6584"));
-        assertThat(said(1, "python3", "bench/results.py", "docs/RESULTS.md", "notes/LOG.md", other.toString()))
+        assertThat(said(
+                        1,
+                        "python3",
+                        "bench/results.py",
+                        "--runs=" + unpacked,
+                        "docs/RESULTS.md",
+                        "notes/LOG.md",
+                        other.toString()))
                 .startsWith(other + ": transfers is\n")
                 .contains("3.6583, 3.6583")
                 .containsOnlyOnce(" is\n");
@@ -37,7 +54,7 @@ class ResultsTest {
         Path other = Files.writeString(
                 dir.resolve("RESULTS.md"),
                 Files.readString(ROOT.resolve("docs/RESULTS.md")) + "\n<!-- table short -->\n\nx\n\n<!-- end -->\n");
-        assertThat(said(1, "python3", "bench/results.py", other.toString()))
+        assertThat(said(1, "python3", "bench/results.py", "--runs=" + unpacked, other.toString()))
                 .contains("table short has runs of a program that was not committed: hypertransfer,");
         assertThat(Files.readString(ROOT.resolve("notes/LOG.md")))
                 .contains("| M1 to zero: HyperTransfer of Muon (not committed) |");
@@ -46,7 +63,6 @@ class ResultsTest {
     /** The errors of predictions that RESULTS names, by the command that it names. */
     @Test
     void predictions() throws Exception {
-        unpack("paper-50m-m1 paper-50m-zero paper-50m-tenth paper-50m-once gpt2-124m-5723");
         String results = Files.readString(ROOT.resolve("docs/RESULTS.md")).replace('\n', ' ');
         assertThat(results)
                 .contains(predicted("paper-50m-m1/m1-muon-0.01-zero") + " on M1, "
@@ -63,8 +79,7 @@ class ResultsTest {
     void arena() throws Exception {
         StringBuilder lines = new StringBuilder();
         for (String study : List.of("arena-853k", "record-131k", "record-853k", "learned-131k")) {
-            unpack(study);
-            Path folder = dir.resolve(study);
+            Path folder = unpacked.resolve(study);
             JsonNode line = new Ht().json("reproduce", folder.resolve("experiment.yaml"), "--out", folder);
             lines.append(line).append('\n');
         }
@@ -78,7 +93,7 @@ class ResultsTest {
     }
 
     private String predicted(String run) {
-        JsonNode measured = new Ht().json("predict", dir.resolve(run)).get("measured");
+        JsonNode measured = new Ht().json("predict", unpacked.resolve(run)).get("measured");
         double end = measured.get("end_to_peak").asDouble();
         String error = "%.0f %%".formatted(100 * measured.get("effective").asDouble());
         return end < 0.01
@@ -91,21 +106,9 @@ class ResultsTest {
                                 end);
     }
 
-    private void unpack(String archives) throws Exception {
-        for (String archive : archives.split(" ")) {
-            said(
-                    0,
-                    "sh",
-                    "-c",
-                    "for f in docs/runs/" + archive + ".tar.xz; do python3 -m tarfile -e $f " + dir.toAbsolutePath()
-                            + "; done");
-        }
-    }
-
     /** The commands are those of docs/runs/README.md, beside all runs that it unpacks. */
     @Test
     void intervalOverSeeds() throws Exception {
-        unpack("paper-50m-*");
         String readme = Files.readString(ROOT.resolve("docs/runs/README.md"));
         List<String> commands = Pattern.compile("^    .*ht compare (.*?)\\)?$", Pattern.MULTILINE)
                 .matcher(readme)
@@ -114,9 +117,9 @@ class ResultsTest {
                 .toList();
         assertThat(commands).hasSize(11);
         for (String runs : commands) {
-            compared(said(0, "sh", "-c", "cd " + dir.toAbsolutePath() + " && printf '%s\\n' " + runs)
+            compared(said(0, "sh", "-c", "cd " + unpacked + " && printf '%s\\n' " + runs)
                     .lines()
-                    .map(dir::resolve)
+                    .map(unpacked::resolve)
                     .toList());
         }
     }
