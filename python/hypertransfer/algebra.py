@@ -249,12 +249,15 @@ def _policy(mode: str, text: Optional[str]) -> Base:
     if mode == "hyperball" and text is not None:
         raise Refusal(f"policy is {text!r}, and mode 'hyperball' has no Base space, whose norm it would change; leave it out")
     for part in str(text).split("+") if text is not None else ():
+        if part == "pinned":
+            base = base._replace(pinned=True)
+            continue
         name, _, number = part.partition(":")
         try:
-            value = True if part == "pinned" else float(number)
+            value = float(number)
         except ValueError:
             value = math.nan
-        if part != "pinned" and not (name in _POLICIES and 0 <= value <= _POLICIES[name] and value < math.inf):
+        if not (name in _POLICIES and 0 <= value <= _POLICIES[name] and value < math.inf):
             raise Refusal(f"policy is {text!r}; it must be some of floor:NUMBER (zero or more), brake:NUMBER (from 0 to 1) and"
                           " pinned, with a plus between them")
         base = base._replace(**{name: value})
@@ -347,6 +350,11 @@ def _read(shape: str) -> Tuple[str, float]:
     return name, value
 
 
+def warmup_steps(warmup: float, steps: int) -> int:
+    """The steps of a warm-up that is this part of a run."""
+    return math.floor(warmup * steps * (1 + 2**-52))  # as a double, 0.29 * 100 is just below 29
+
+
 class Schedule(NamedTuple):
     """A linear warm-up, then a shape of SHAPES, some with a number: `linear`, `cosine`, `trapezoid:0.2`, `power:2`."""
 
@@ -362,7 +370,7 @@ class Schedule(NamedTuple):
         if not (0 <= self.peak < math.inf and self.steps > 0 and 0 <= self.warmup < 1 and 0 <= self.final_ratio <= 1):
             raise Refusal(f"{self}: peak must be finite and zero or more, steps one or more, warmup from 0 to less than"
                           " 1, final_ratio from 0 to 1")
-        w = math.floor(self.warmup * self.steps * (1 + 2**-52))  # as a double, 0.29 * 100 is just below 29
+        w = warmup_steps(self.warmup, self.steps)
         return [self.peak * (t + 1) / w if t < w
                 else self.peak * SHAPES[name]((t - w) / (self.steps - w), self.final_ratio, value)
                 for t in range(self.steps)]
@@ -370,7 +378,7 @@ class Schedule(NamedTuple):
 
 def linear(t: int, peak: float, steps: int, warmup: float = 0.05, final_ratio: float = 0.0) -> float:
     """The paper's schedule: the rate of step t, counted from zero."""
-    w = math.floor(warmup * steps * (1 + 2**-52))
+    w = warmup_steps(warmup, steps)
     if t < w:
         return peak * (t + 1) / w
     return peak * (1 - (1 - final_ratio) * ((t - w) / (steps - w)))

@@ -8,6 +8,8 @@ from typing import List, NamedTuple, Sequence, Tuple
 import torch
 from torch import Tensor
 
+from .algebra import warmup_steps
+
 _SHAPES = ("linear", "cosine", "constant", "trapezoid:0.2", "1-sqrt:0.2")
 _MOST = 128  # points of a curve that are compared
 
@@ -26,7 +28,7 @@ class Fit(NamedTuple):
 
 def _factors(shape: str, t: Tensor, steps: int, warmup: float, end: Tensor) -> Tensor:
     """The schedules of peak 1 at these steps: a row for each final ratio, which `end` has as a column."""
-    w = math.floor(warmup * steps * (1 + 2**-52))
+    w = warmup_steps(warmup, steps)
     x = ((t - w) / (steps - w)).clamp(min=0)
     late = (1 - (1 - x) / 0.2).clamp(min=0)
     name = shape.partition(":")[0]

@@ -27,6 +27,9 @@ from .parts import check
 # weight decay is part of their gradient: it belongs to the direction and is no decay of a space
 _COUPLED = {"SGD", "Adam", "Adagrad", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
 
+# of a group's options, those that are not the wrapped optimizer's
+_OURS = ("mode", "gradient", "target_weight_decay", "view", "policy", "zero_radius", "master_dtype")
+
 
 def decoupled(optimizer: Any, group: Dict[str, Any]) -> bool:
     """Whether a group's weight_decay shrinks the weights apart from the gradient, as AdamW's does."""
@@ -49,8 +52,7 @@ class Wrapped(HyperTransfer):
         if isinstance(inner, torch.optim.LBFGS):
             raise Refusal("LBFGS cannot be wrapped: its step needs several gradients; give an optimizer that needs only one")
         settings.number("clip_norm", clip_norm, 0, math.inf)
-        unknown = set(options) - {"target_weight_decay", "gradient", "view", "flatten", "policy", "zero_radius", "master_dtype"}
-        for name in unknown:
+        for name in set(options) - {*_OURS, "flatten"}:
             if name in settings.OPTIONS or name in settings.COMMON:
                 raise Refusal(f"option '{name}' belongs to the wrapped optimizer; give it to {type(inner).__name__}")
         self.inner, self.clip_norm, self._decoupled = inner, clip_norm, decoupled_weight_decay
@@ -79,8 +81,7 @@ class Wrapped(HyperTransfer):
             if new:
                 self.inner.param_groups.pop()
             raise
-        names = ("mode", "gradient", "target_weight_decay", "view", "policy", "zero_radius", "master_dtype")
-        param_group.update({name: made[name] for name in names})
+        param_group.update({name: made[name] for name in _OURS})
         torch.optim.Optimizer.add_param_group(self, param_group)
         self.param_groups[-1] = param_group
         self._names.update(zip(param_group["params"], param_group.get("param_names") or ()))  # since PyTorch 2.6

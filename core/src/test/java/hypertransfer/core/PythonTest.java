@@ -53,16 +53,6 @@ class PythonTest {
             }
         }
         lines.addAll(edges());
-        for (int i = 0; i < 12 * DRAWS; i++) {
-            Space policy = new Controlled(
-                    random.nextDouble(0.2), random.nextDouble(2), random.nextDouble(), random.nextBoolean());
-            Space other = i % 3 == 0 ? new Hyperball() : i % 3 == 1 ? new Base(0.1) : policy;
-            Transfer t = new Transfer(
-                    i % 2 == 0 ? policy : other, i % 2 == 0 ? other : policy, GradientRule.values()[i % 4]);
-            double norm = random.nextDouble(0.1, 3), u = random.nextDouble(3), cos = random.nextDouble(-1, 1);
-            State s = new State("w", 3, norm, norm, random.nextDouble(0.1, 3));
-            lines.add(step(t, s, new Reading(norm, u, u * norm * cos), random.nextDouble(i % 5 == 0 ? 9 : 0.5)));
-        }
         for (double decay : new double[] {-3, -0.1, 0, 0.5, 2, Double.NaN}) { // recorded decays
             for (Mode mode : List.of(Mode.BASE, Mode.HYPERBALL, Mode.HYPERTRANSFER)) {
                 lines.add(step(mode.transfer(0.1), State.start("w", 2), new Reading(2, 3, 1), 0.5, decay));
@@ -95,6 +85,16 @@ class PythonTest {
                     "linear",
                     List.of("" + t, "" + x[0], "" + steps, "" + x[1], "" + x[2]),
                     () -> DoubleStream.of(rate)));
+        }
+        for (int i = 0; i < 12 * DRAWS; i++) {
+            Space policy = new Controlled(
+                    random.nextDouble(0.2), random.nextDouble(2), random.nextDouble(), random.nextBoolean());
+            Space other = i % 3 == 0 ? new Hyperball() : i % 3 == 1 ? new Base(0.1) : policy;
+            Transfer t = new Transfer(
+                    i % 2 == 0 ? policy : other, i % 2 == 0 ? other : policy, GradientRule.values()[i % 4]);
+            double norm = random.nextDouble(0.1, 3), u = random.nextDouble(3), cos = random.nextDouble(-1, 1);
+            State s = new State("w", 3, norm, norm, random.nextDouble(0.1, 3));
+            lines.add(step(t, s, new Reading(norm, u, u * norm * cos), random.nextDouble(i % 5 == 0 ? 9 : 0.5)));
         }
         return lines;
     }

@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -235,20 +237,23 @@ record Comparison(
         List<Run> runs = places.stream()
                 .flatMap(place -> Run.under(place, told).stream())
                 .toList();
-        Map<String, Set<String>> ratios = runs.stream()
-                .collect(Collectors.groupingBy(
-                        run -> anySeed(run.directory().toString()),
-                        Collectors.mapping(run -> run.settings().getOrDefault(RATIO, "-"), Collectors.toSet())));
-        Map<Object, Alike> sides = new LinkedHashMap<>();
+        List<Map<String, String>> configured = new ArrayList<>();
+        Map<String, Set<String>> ratios = new HashMap<>();
         for (Run run : runs) {
+            configured.add(new TreeMap<>(run.settings()));
+            ratios.computeIfAbsent(place(run), key -> new HashSet<>())
+                    .add(configured.getLast().getOrDefault(RATIO, "-"));
+        }
+        Map<Object, Alike> sides = new LinkedHashMap<>();
+        for (int i = 0; i < runs.size(); i++) {
+            Run run = runs.get(i);
             run.tellChanges(told);
-            Map<String, String> settings = new TreeMap<>(run.settings());
+            Map<String, String> settings = configured.get(i);
             long seed = seed(run, settings.get("seed"));
             settings.keySet().removeIf(key -> OWN.contains(key) || key.startsWith("ranks."));
             settings.computeIfPresent("matrices.recorded", (key, path) -> anySeed(path)); // ht fair
-            String place = anySeed(run.directory().toString());
-            if (ratios.get(place).size() > 1) { // a run of an experiment whose ratio was measured for each seed
-                settings.put(RATIO, "of " + place);
+            if (ratios.get(place(run)).size() > 1) { // a run of an experiment whose ratio was measured for each seed
+                settings.put(RATIO, "of " + place(run));
             }
             Alike side = sides.computeIfAbsent(runs.size() == 2 ? sides.size() : settings, key -> new Alike(settings));
             side.runs.stream().filter(r -> r.seed == seed).findFirst().ifPresent(same -> {
@@ -288,6 +293,10 @@ record Comparison(
     /** Whether all train one network on one text for as many steps, so that their optimizers can be compared. */
     static boolean oneTask(Map<String, List<String>> differing) {
         return differing.keySet().stream().noneMatch(key -> key.matches(Run.TASK));
+    }
+
+    private static String place(Run run) {
+        return anySeed(run.directory().toString());
     }
 
     private static String anySeed(String path) {

@@ -16,7 +16,7 @@ class Geometry {
 
   /** The run, matrix and logged step that somebody chose, while they are shown; else a follower, and the step that turned most. */
   chosen() {
-    const all = visible().filter(run => run.matrices.length && track(run, 'angle', 0).some(finite)), [runBox, matrixBox, stepBox] = this.boxes, { wish } = this;
+    const all = visible().filter(run => run.logged.step.length), [runBox, matrixBox, stepBox] = this.boxes, { wish } = this;
     const run = all.find(r => r.name === wish?.run) ?? all.find(follows) ?? all[0];
     if (!run) return undefined;
     const m = Math.max(0, run.matrices.findIndex(matrix => matrix.name === wish?.matrix));
@@ -29,7 +29,7 @@ class Geometry {
     options(runBox, all.map(r => r.name), run.name);
     options(matrixBox, run.matrices.map(matrix => matrix.name), run.matrices[m].name);
     Object.assign(stepBox, { max: steps.length - 1, value: i });
-    return (this.at = { run, m, i: Math.max(0, i) });
+    return (this.at = finite(track(run, 'angle', m)[i]) ? { run, m, i } : undefined);
   }
 
   render() {

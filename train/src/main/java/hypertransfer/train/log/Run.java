@@ -18,7 +18,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -111,12 +110,15 @@ public record Run(Path directory) {
     /** With the recorded schedule of an experiment beside the run, if both were moved together. */
     public Configuration configuration() {
         Configuration c = ConfigurationFile.read(configurationFile(), List.of());
-        String recorded = Objects.requireNonNullElse(c.matrices().recorded(), "."),
-                name = recorded.replaceFirst(".*/", "");
-        Path beside = directory.resolve("..").resolve(name).normalize();
-        return Files.exists(Path.of(recorded)) || !Files.isRegularFile(beside)
-                ? c
-                : ConfigurationFile.with(c, ConfigurationFile.text("matrices.recorded", beside.toString()));
+        String recorded = c.matrices().recorded();
+        if (recorded == null || Files.exists(Path.of(recorded))) {
+            return c;
+        }
+        Path beside =
+                directory.resolve("..").resolve(Path.of(recorded).getFileName()).normalize();
+        return Files.isRegularFile(beside)
+                ? ConfigurationFile.with(c, ConfigurationFile.text("matrices.recorded", beside.toString()))
+                : c;
     }
 
     /** The configuration by whole keys, unchecked; also that of a version which knew other keys. */
