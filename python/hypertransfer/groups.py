@@ -22,9 +22,9 @@ def muon(params: Iterable, lr: Any, weight_decay: Optional[float] = None, mode: 
     return dict(params=params, direction="muon", lr=lr, weight_decay=weight_decay, mode=mode, **options)
 
 
-def muonh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
+def muonh(params: Iterable, lr: Any, mode: str = "hyperball", **options: Any) -> Dict[str, Any]:
     """Muon on a Hyperball; lr is an angle."""
-    return muon(params, lr, mode="hyperball", **options)
+    return muon(params, lr, mode=mode, **options)
 
 
 def adamw(params: Iterable, lr: Any, weight_decay: Optional[float] = None, mode: str = "base", **options: Any) -> Dict[str, Any]:
@@ -32,9 +32,9 @@ def adamw(params: Iterable, lr: Any, weight_decay: Optional[float] = None, mode:
     return dict(params=params, direction="adam", lr=lr, weight_decay=weight_decay, mode=mode, **options)
 
 
-def adamh(params: Iterable, lr: Any, **options: Any) -> Dict[str, Any]:
+def adamh(params: Iterable, lr: Any, mode: str = "hyperball", **options: Any) -> Dict[str, Any]:
     """Adam on a Hyperball; lr is an angle."""
-    return adamw(params, lr, mode="hyperball", **options)
+    return adamw(params, lr, mode=mode, **options)
 
 
 def split(model: nn.Module) -> Tuple[Named, Named]:

@@ -4,7 +4,8 @@
 
 At each step the wrapped optimizer takes its own step, without weight decay; u is what it changed, over its rate. Then
 the weights go back and move by u in the space and mode asked for. Its momenta are its own, its groups are shared: a
-scheduler of either one sets the rate, which is read as the target reads it.
+scheduler of either one sets the rate, which is read as the target reads it. A group may have a mode, view or other option
+of its own.
 
 A change of weights has their last digit as its error, so that u has eps |w| / (lr |u|): of float32 weights near 1, AdamW's
 has 3e-4 at lr=1e-4. With master_dtype=torch.float64 the wrapped optimizer computes, and remembers, in float64: then 1e-12.
@@ -73,8 +74,11 @@ class Wrapped(HyperTransfer):
         if new:
             self.inner.add_param_group(param_group)
             param_group = self.inner.param_groups[-1]
+        own = {name: param_group[name] for name in (*_OURS, "flatten") if param_group.get(name) is not None}
+        if all(name in param_group for name in _OURS):  # those that an earlier wrap left
+            own = {}
         try:
-            made = settings.settled({"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours}, {})
+            made = settings.settled({"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours, **own}, {})
             for i, p in enumerate(param_group["params"]):
                 check(f"parameter {i} of its group", p, made)
         except Refusal:

@@ -272,6 +272,25 @@ def test_neither_optimizer_keeps_a_group_that_is_refused():
     assert len(wrapped.param_groups) == len(wrapped.inner.param_groups) == 1 and torch.equal(b, before)
 
 
+def test_a_group_of_a_wrapped_optimizer_has_options_of_its_own():
+    a, b, c, d = (nn.Parameter(randn(6, 4, seed=k)) for k in range(4))
+    inner = torch.optim.AdamW([{"params": [a]}, {"params": [b], "mode": "base", "flatten": True}, {"params": [c], "mode": None}])
+    wrapped = ht.wrap(inner, view="rows:2")
+    wrapped.add_param_group({"params": [d], "view": "columns:2"})
+    options = lambda: [(group["mode"], group["view"]) for group in wrapped.param_groups]  # noqa: E731
+    assert options() == [("hyperball", "rows:2"), ("base", "flat"), ("hyperball", "rows:2"), ("hyperball", "columns:2")]
+    for p in (a, b, c, d):
+        p.grad = randn(6, 4, seed=9)
+    norms = [p.norm().item() for p in (a, b, c, d)]
+    wrapped.step()
+    moved = [abs(p.norm().item() / norm - 1) > 1e-9 for p, norm in zip((a, b, c, d), norms)]
+    assert moved == [False, True, False, False]
+    wrapped = ht.wrap(inner, mode="base")  # what the first wrap left in the groups are no options of their own
+    assert options() == [("base", "whole")] * 4
+    with pytest.raises(ht.Refusal, match="did you mean 'hyperball'"):
+        wrapped.add_param_group({"params": [nn.Parameter(randn(4, 6))], "mode": "hyperbal"})
+
+
 @pytest.mark.parametrize("name", ht.DIRECTIONS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_gradients_of_few_digits_are_those_of_float32_before_they_are_used(name, dtype):

@@ -665,6 +665,8 @@ def test_what_is_no_parameter_is_named():
 def test_one_group_alone_and_a_set():
     w = nn.Parameter(torch.ones(2, 2))
     assert ht.HyperTransfer(ht.muonh([w], lr=0.1)).param_groups[0]["mode"] == "hyperball"
+    assert ht.muonh([w], lr=0.1, mode="hyperball") == ht.muonh([w], lr=0.1)
+    assert ht.adamh([w], lr=0.1, mode="inverse-hypertransfer")["mode"] == "inverse-hypertransfer"
     for params in ({w}, [{"params": {w}}]):
         with pytest.raises(ht.Refusal, match="the parameters are a set, whose order .* give a list"):
             ht.HyperTransfer(params, lr=0.1)
