@@ -7,11 +7,12 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Rows as people read them. A column is as wide as its widest cell, with words to the left and numbers to the right. On a
- * narrow terminal the columns that do not fit stand in a second table below; of the first column, which has names and
- * begins both, the ends are shown where it takes more than a third.
+ * narrow terminal the columns that do not fit stand in a second table below; the names of the first column, which begins
+ * both, are shortened where it takes more than a third.
  */
 public final class Table<T> {
     private static final int MOST = 200, NARROWEST = 12;
@@ -52,7 +53,13 @@ public final class Table<T> {
                 .toArray();
         int room = Width.here().columns() - 1,
                 others = IntStream.of(widths).skip(1).map(width -> width + 1).sum();
-        widths[0] = Math.min(widths[0], Math.max(Math.max(NARROWEST, room / 3), room - others));
+        Column<T> first = columns.getFirst();
+        List<String> names = Width.apart(
+                shown.stream().map(first::cell).toList(), Math.max(Math.max(NARROWEST, room / 3), room - others));
+        widths[0] = Stream.concat(Stream.of(first.head), names.stream())
+                .mapToInt(String::length)
+                .max()
+                .orElseThrow();
         for (int from = 1, to; from == 1 || from < widths.length; from = to) {
             int taken = widths[0];
             for (to = from; to < widths.length && (to == from || taken + 1 + widths[to] <= room); to++) {
@@ -61,9 +68,11 @@ public final class Table<T> {
             int[] block =
                     IntStream.concat(IntStream.of(0), IntStream.range(from, to)).toArray();
             out.println(Ink.BOLD.on(line(block, widths, (column, width) -> column.padded(column.head, width))));
-            for (T row : shown) {
+            for (int i = 0; i < shown.size(); i++) {
+                T row = shown.get(i);
+                String name = names.get(i);
                 out.println(line(block, widths, (column, width) -> {
-                    String cell = column.cell(row), padded = column.padded(Width.end(cell, width), width);
+                    String cell = column.cell(row), padded = column.padded(column == first ? name : cell, width);
                     return column.ink == null ? padded : column.ink.apply(cell).on(padded);
                 }));
             }

@@ -4,6 +4,7 @@ import java.io.Console;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Writer;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -95,9 +96,36 @@ public record Width(int columns) {
                 : line.substring(0, space) + "\n" + foldLine(" ".repeat(indent) + line.substring(space + 1), indent);
     }
 
-    /** A name in at most so many columns; of a longer one its end, which tells paths apart. */
-    public static String end(String name, int columns) {
-        return name.length() <= columns ? name : "…" + name.substring(name.length() - Math.max(0, columns - 1));
+    /**
+     * Names in at most so many columns: without the folders that all share; then their ends, or if these are equal for two
+     * of them, their beginnings and ends; then whole names, if not even these tell them apart.
+     */
+    public static List<String> apart(List<String> names, int columns) {
+        if (names.stream().allMatch(name -> name.length() <= columns)) {
+            return names;
+        }
+        String one = names.getFirst();
+        int folders = one.lastIndexOf('/') + 1;
+        while (!allBegin(names, one.substring(0, folders))) {
+            folders = one.lastIndexOf('/', folders - 2) + 1;
+        }
+        int shared = folders;
+        List<String> rest = names.stream().map(name -> name.substring(shared)).toList();
+        for (int first : new int[] {0, (columns - 1) / 2}) {
+            List<String> cut = rest.stream()
+                    .map(name -> name.length() <= columns
+                            ? name
+                            : name.substring(0, first) + "…" + name.substring(name.length() - (columns - 1 - first)))
+                    .toList();
+            if (new HashSet<>(cut).size() == new HashSet<>(names).size()) {
+                return cut;
+            }
+        }
+        return rest;
+    }
+
+    private static boolean allBegin(List<String> names, String path) {
+        return names.stream().allMatch(name -> name.startsWith(path));
     }
 
     /** Text for a terminal: a line that is too long is continued below, a command so that it can be copied, without remarks. */

@@ -31,8 +31,17 @@ class WidthTest {
         assertThat(new Width(20).fold("memory     23 GiB, of which 9 free\nx", 11))
                 .isEqualTo("memory     23 GiB,\n           of which\n           9 free\nx");
         assertThat(new Width(8).fold("jdk a/very/long/path", 4)).isEqualTo("jdk a/very/long/path");
-        assertThat(Width.end("out/exp1/muon", 8)).isEqualTo("…p1/muon");
-        assertThat(Width.end("muon", 8)).isEqualTo("muon");
+    }
+
+    @Test
+    void shortenedNamesCanStillBeToldApart() {
+        assertThat(Width.apart(List.of("out/exp1/muon", "muon"), 13)).containsExactly("out/exp1/muon", "muon");
+        assertThat(Width.apart(List.of("out/exp1/muon", "muon"), 8)).containsExactly("…p1/muon", "muon");
+        assertThat(Width.apart(List.of("out/exp1/muon", "out/exp1/muonh"), 8)).containsExactly("muon", "muonh");
+        assertThat(Width.apart(List.of("out/exp1/muon"), 8)).containsExactly("muon");
+        List<String> sweeps = List.of("out/muon/rate=0.01_decay=0.1", "out/muonh/rate=0.01_decay=0.1");
+        assertThat(Width.apart(sweeps, 17)).containsExactly("muon/rat…ecay=0.1", "muonh/ra…ecay=0.1");
+        assertThat(Width.apart(sweeps, 6)).containsExactly("muon/rate=0.01_decay=0.1", "muonh/rate=0.01_decay=0.1");
     }
 
     @Test
