@@ -120,6 +120,28 @@ class CompareTest {
         assertThat(ht.refused("compare", out, "--baseline d")).contains("the sides are a, b, c");
     }
 
+    @Test
+    void aSideHasTheNameOfItsRunsWithoutTheirSeeds() throws Exception {
+        String[][] names = {
+            {"muon-1", "muon-2"},
+            {"lion", "lion-s2"},
+            {"adam-0.02-seed11", "adam-0.02-seed12"},
+            {"x1", "y2"},
+            {"sgd", "sgd"}
+        };
+        for (int side = 0; side < names.length; side++) {
+            run(names[side][0], 1, 0.1 * (side + 1), 3.5, 3.0 + side);
+            run(names[side][1], 2, 0.1 * (side + 1), 3.5, 3.1 + side);
+        }
+        assertThat(ht.json("compare", out, "--baseline mu").path("sides").findValuesAsString("name"))
+                .containsExactly("muon", "lion", "adam-0.02", "rate=0.4", "sgd");
+        assertThat(ht.refused("compare", out, "--baseline m")).contains("the sides are adam-0.02, lion, muon, ");
+        run("muon-3", 1, 0.6, 3.5, 8);
+        run("muon-4", 2, 0.6, 3.5, 8);
+        assertThat(ht.json("compare", out, "--baseline lion").path("sides").findValuesAsString("name"))
+                .containsExactly("lion", "rate=0.1", "adam-0.02", "rate=0.4", "sgd", "rate=0.6");
+    }
+
     /** By hand: of two seeds p is 1 - 2 / pi atan t, for differences 1 +- 1 / t; a side with one common seed has no test. */
     @Test
     void holmCountsTheTestsThatWereMade() throws Exception {

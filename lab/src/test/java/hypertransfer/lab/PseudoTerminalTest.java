@@ -54,7 +54,7 @@ class PseudoTerminalTest {
             train lion.yaml --out out/lion-1 --set seed=1 | loss
             train lion.yaml --out out/lion-2 --set seed=2 | loss
             compare out/muon-1 out/lion-1 | peak rate mean rate .*end/peak .*rates that differ .*with: ht fair out/lion-1 out/muon-1
-            compare out --baseline out/lion-1 | same tokens .*direction=muon .* - .*rate=0.0002 at step 3: .*2 common seeds: 95 % interval
+            compare out --baseline out/lion-1 | same tokens .*muon - lion at step 3: .*2 common seeds: 95 % interval
             runs out | mean rate .*out/lion-1 finished .*out/muon-2
             sweep muon.yaml --grid model.head=4,8 --grid model.width=8,12 --out o/s | left out: model.head=8 model.width=12: .*best [0-9.]+ with
             fair out/muon-1 out/lion-1 --out o/f | each at its own rates.*fair: each at the effective rates of muon-1, .*share lion-1 .*\\d %

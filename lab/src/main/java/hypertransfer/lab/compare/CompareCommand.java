@@ -54,7 +54,8 @@ public final class CompareCommand implements Callable<Integer> {
     @Option(
             names = "--baseline",
             paramLabel = "SIDE",
-            description = "The side that others are compared with: its name, or one of its runs (default: the first).")
+            description =
+                    "The side that others are compared with: its name or a part of it, or one of its runs (default: the first).")
     private String baseline;
 
     @Option(

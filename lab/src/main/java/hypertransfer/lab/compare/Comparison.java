@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -319,8 +320,13 @@ record Comparison(
                 .orElseThrow();
     }
 
-    /** By the directory's name where all seeds share it and no other side has it, else by what differs in a few words. */
+    /** By the directory's name, without a seed, where no other side has it, else by what differs in a few words. */
     private static void name(List<Alike> all) {
+        List<String> names = all.stream()
+                .map(side -> withoutSeed(side.runs.stream()
+                        .map(r -> r.run.directory().getFileName().toString())
+                        .toList()))
+                .toList();
         Map<String, List<String>> differing = differing(all);
         for (int i = 0; i < all.size(); i++) {
             int number = i;
@@ -330,22 +336,39 @@ record Comparison(
                     .map(e -> e.getKey().replaceFirst(".*\\.", "") + "="
                             + e.getValue().get(number))
                     .collect(Collectors.joining(" "));
-            side.name = side.runs.stream()
-                    .map(r -> r.run.directory().getFileName().toString())
-                    .reduce((a, b) -> a.equals(b) ? a : words)
-                    .orElseThrow();
+            boolean own = !names.get(i).isEmpty() && Collections.frequency(names, names.get(i)) == 1;
+            side.name = own || side.runs.size() == 1 ? names.get(i) : words;
         }
         if (all.stream().map(side -> side.name).distinct().count() < all.size()) {
             all.forEach(side -> side.name = side.runs.getFirst().run.directory().toString());
         }
     }
 
+    /** What the names of one side's runs begin with, before a seed: {@code muon} of muon-1 and muon-2, or of muon and muon-seed1. */
+    private static String withoutSeed(List<String> names) {
+        String begin = names.getFirst();
+        for (String name : names) {
+            while (!name.startsWith(begin)) {
+                begin = begin.substring(0, begin.length() - 1);
+            }
+        }
+        return names.contains(begin)
+                ? begin
+                : begin.replaceFirst("\\d+$", "")
+                        .replaceFirst("(?i)(^|[-_. ])s(eed)?[-_=]?$", "")
+                        .replaceFirst("[-_. ]+$", "");
+    }
+
     private static Alike baseline(List<Alike> all, String asked) {
+        List<Alike> parts = all.stream()
+                .filter(side -> asked != null && side.name.contains(asked))
+                .toList();
         return all.stream()
                 .filter(side -> asked == null
                         || side.name.equals(asked)
                         || side.runs.stream().anyMatch(r -> r.run.directory().equals(Path.of(asked))))
                 .findFirst()
+                .or(() -> parts.size() == 1 ? Optional.of(parts.getFirst()) : Optional.empty())
                 .orElseThrow(() -> new Refusal("--baseline is " + asked + "; the sides are "
                         + all.stream().map(side -> side.name).collect(Collectors.joining(", "))));
     }
