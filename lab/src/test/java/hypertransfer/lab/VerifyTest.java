@@ -73,6 +73,17 @@ class VerifyTest {
                 .contains("engine was reference, is cpu: bits may differ by this", "lines differ");
     }
 
+    /** It was refused at the step of the change, and before it. */
+    @Test
+    void aRunThatWasExtendedIsVerifiedOnBothSidesOfTheChange() throws Exception {
+        ht.fine("train", run, "--set steps=20 --set matrices.rate=0.03 --set checkpoint.keep=9");
+        assertThat(Files.readString(run.resolve("changes.txt"))).startsWith("step 12: ");
+        assertThat(ht.fine("verify", run)).contains("steps 16 to 20: equal to the bit");
+        assertThat(ht.fine("verify", run, "--from 12")).contains("steps 12 to 20: equal to the bit");
+        assertThat(ht.fine("verify", run, "--from 8")).contains("steps 8 to 12: equal to the bit");
+        assertThat(ht.fine("verify", run, "--from 0 --steps 20")).contains("steps 0 to 12: equal to the bit");
+    }
+
     @Test
     void aRunWithoutCheckpointsIsTakenUpAtItsStart() throws Exception {
         try (Stream<Path> files = Files.list(run.resolve("checkpoints"))) {

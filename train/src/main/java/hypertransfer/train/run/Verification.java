@@ -15,11 +15,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -49,6 +52,41 @@ public record Verification(
         return differences.isEmpty() && !Boolean.FALSE.equals(weights);
     }
 
+    /**
+     * What a span was trained with. Settings that were changed after it have the values that they had before, and it ends
+     * where they were changed.
+     *
+     * @param open the keys that may be others than those of its checkpoint
+     */
+    private record Settings(Configuration c, int to, Set<String> open) {
+        private static final Pattern CHANGE = Pattern.compile("step (\\d+): (.*)"),
+                KEY = Pattern.compile("([\\w.-]+):? was (.*), is .*");
+
+        static Settings of(Run run, Configuration now, int from, int to) {
+            Set<String> open =
+                    new HashSet<>(Set.of("engine")); // another machine may have other vectors: that is the question
+            List<String> before = new ArrayList<>();
+            int end = to;
+            for (String change : run.changes().reversed()) {
+                Matcher read = CHANGE.matcher(change);
+                int step = read.matches() ? Integer.parseInt(read.group(1)) : -1;
+                if (step < from) {
+                    continue;
+                }
+                for (Matcher key :
+                        Stream.of(read.group(2).split("; ")).map(KEY::matcher).toList()) {
+                    if (key.matches() && step == from) {
+                        open.add(key.group(1));
+                    } else if (key.matches()) {
+                        before.add(key.group(1) + "=" + key.group(2));
+                    }
+                }
+                end = step == from ? end : Math.min(end, step);
+            }
+            return new Settings(ConfigurationFile.with(now, before.toArray(String[]::new)), end, open);
+        }
+    }
+
     /** The steps that a run can be taken up from: its start, and its checkpoints. */
     public static List<Integer> starts(Run run) {
         IntStream checkpoints = run.checkpoints().stream().mapToInt(numbers -> Math.toIntExact(Run.step(numbers)));
@@ -75,19 +113,18 @@ public record Verification(
             Map<String, String> provenance,
             Watcher watcher,
             BooleanSupplier stop) {
-        Configuration own = standing(run, c);
+        Settings trained = Settings.of(run, standing(run, c), from, to);
         Path folder = Atomic.told("make", Path.of("a temporary folder"), () -> Files.createTempDirectory("ht-verify"));
-        try (RunLock lock = RunLock.create(folder.resolve("run"), own)) {
+        try (RunLock lock = RunLock.create(folder.resolve("run"), trained.c)) {
             Run again = lock.run();
             Atomic.told("copy", run.directory(), () -> copy(run, from, again.directory()));
-            Set<String> open = Set.of("engine"); // another machine may have other vectors: that is the question
-            Trainer trainer = new Trainer(again, lock, new Alone(), own, provenance, watcher);
-            trainer.run(true, open, () -> trainer.step() >= to || stop.getAsBoolean());
-            if (trainer.step() < to) {
-                throw new Refusal("stopped at step " + trainer.step() + " of " + from + " to " + to
+            Trainer trainer = new Trainer(again, lock, new Alone(), trained.c, provenance, watcher);
+            trainer.run(true, trained.open, () -> trainer.step() >= trained.to || stop.getAsBoolean());
+            if (trainer.step() < trained.to) {
+                throw new Refusal("stopped at step " + trainer.step() + " of " + from + " to " + trained.to
                         + "; nothing was compared, and the run is as it was");
             }
-            return compare(run, again, from, to);
+            return compare(run, again, from, trained.to);
         } finally {
             Atomic.told("remove", folder, () -> {
                 Folder.delete(folder);
