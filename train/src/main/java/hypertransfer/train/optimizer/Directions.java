@@ -7,6 +7,8 @@ import hypertransfer.engine.Motion.Iteration;
 import hypertransfer.train.Word;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Function;
 
 /** The directions that a configuration can name. Another one needs its class, with its facts, and a line here. */
@@ -21,9 +23,9 @@ public enum Directions implements Word {
     SOAP(Soap.FACTS),
     SOAP_MUON(SoapMuon.FACTS);
 
-    /** What keys take where neither a configuration nor a direction says otherwise. */
-    private static final Map<String, Object> USUAL =
-            Map.of("momentum", 0.95, "beta1", 0.9, "beta2", 0.95, "shape_factor", "none");
+    /** What keys take where neither a configuration nor a direction says otherwise; in one order, which a run's files show. */
+    private static final SortedMap<String, Object> USUAL =
+            new TreeMap<>(Map.of("momentum", 0.95, "beta1", 0.9, "beta2", 0.95, "shape_factor", "none"));
 
     /**
      * What a configuration needs to know of a direction.

@@ -161,6 +161,14 @@ class GroupsTest {
         return c.hidden().get("blocks.0.attn." + kind + ".weight").update();
     }
 
+    /** A process used to write them in an order of its own, and a run with another order is not found as a target. */
+    @Test
+    void whatADirectionAddsToAGroupHasOneOrder() {
+        Configuration c = configuration("matrices.groups.fc={direction: soap, rate: 0.01}");
+        assertThat(c.matrices().groups().get("fc").keySet())
+                .containsExactly("direction", "rate", "beta1", "beta2", "momentum", "shape_factor");
+    }
+
     @Test
     void betasThatTwoDirectionsReadDifferentlyAreNotSharedSilently() {
         String[] adam = {"matrices.direction=adam", "matrices.beta2=0.9", "matrices.groups.o.direction=lion"};
