@@ -7,7 +7,6 @@ import hypertransfer.core.Space;
 import hypertransfer.core.State;
 import hypertransfer.core.Transfer;
 import hypertransfer.engine.Tensor;
-import hypertransfer.train.file.Conveyor;
 import hypertransfer.train.file.SafeTensors;
 import hypertransfer.train.file.SafeTensorsWriter;
 import hypertransfer.train.log.Run;
@@ -36,7 +35,7 @@ record Snapshot(Session session) {
      * @param file its tensors
      * @param record its numbers, except the tensors' checksum
      */
-    record Saving(Path numbers, Conveyor file, Checkpoint record) {
+    record Saving(Path numbers, SafeTensorsWriter file, Checkpoint record) {
         /** Waits until the checkpoint is there, or throws what kept it from being written. */
         Path finish() {
             record.with(file.finish(), 0).write(numbers);
@@ -61,7 +60,7 @@ record Snapshot(Session session) {
         }
         long free =
                 ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getFreeMemorySize();
-        Conveyor file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), free / 2);
+        SafeTensorsWriter file = SafeTensorsWriter.begin(Checkpoint.tensorsOf(numbers), entries, Map.of(), free / 2);
         return new Saving(
                 numbers, file, new Checkpoint(step, session.optimizer().states(), validation, origin, 0, 0));
     }

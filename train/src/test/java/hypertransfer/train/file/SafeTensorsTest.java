@@ -181,7 +181,7 @@ class SafeTensorsTest {
     @Test
     void aFileThatCannotBeWrittenIsTold() {
         Path nowhere = dir.resolve("none").resolve("x.safetensors");
-        Conveyor writing = SafeTensorsWriter.begin(nowhere, large(), Map.of(), 1);
+        SafeTensorsWriter writing = SafeTensorsWriter.begin(nowhere, large(), Map.of(), 1);
         assertThatThrownBy(writing::finish)
                 .isInstanceOf(UncheckedIOException.class)
                 .hasMessage("cannot write " + nowhere + ": there is no such file or directory");
