@@ -30,8 +30,8 @@ public final class OwnDirection {
         }
 
         @Override
-        public List<String> memory() {
-            return List.of("unit.momentum"); // the name in checkpoints
+        public List<Memory> memory(int rows, int cols) {
+            return List.of(new Memory("unit.momentum", rows, cols)); // the name in checkpoints
         }
 
         @Override

@@ -31,8 +31,8 @@ public record AdaMuon(double momentum, boolean nesterov, Iteration iteration, do
     }
 
     @Override
-    public List<String> memory() {
-        return List.of("momentum", "adamuon.v");
+    public List<Memory> memory(int rows, int cols) {
+        return List.of(new Memory("momentum", rows, cols), new Memory("adamuon.v", rows, cols));
     }
 
     @Override

@@ -23,20 +23,18 @@ public interface Direction {
     /** What it is, with its settings, for people: it stands in the routing table. */
     String label();
 
+    /** A tensor that is remembered, by the name it has in files. */
+    record Memory(String name, int rows, int cols) {}
+
     /**
-     * The tensors that a matrix's direction remembers between two steps, by the name they have in files: one, unless a
-     * direction says otherwise. Each starts at zero.
+     * The tensors that the direction of a matrix remembers between two steps: one of the matrix's shape, unless a direction says
+     * otherwise. Each starts at zero.
+     *
+     * @param rows of the matrix
+     * @param cols of the matrix
      */
-    default List<String> memory() {
-        return List.of("momentum");
-    }
-
-    /** The rows and columns of a tensor that is remembered. */
-    record Extent(int rows, int cols) {}
-
-    /** The shape of one of {@link #memory}'s tensors: the matrix's, unless a direction says otherwise. */
-    default Extent extent(String memory, int rows, int cols) {
-        return new Extent(rows, cols);
+    default List<Memory> memory(int rows, int cols) {
+        return List.of(new Memory("momentum", rows, cols));
     }
 
     /**
@@ -47,7 +45,7 @@ public interface Direction {
      * @param scale what each gradient is multiplied by first: the transfer's {@code gradientScale}, so that momenta see the
      *     scaled gradient
      * @param t the number of steps taken before this one, so 0 at the first
-     * @param state for each name of {@link #memory}, a tensor for each gradient, to be brought up to date in place
+     * @param state for each of {@link #memory}, a tensor for each gradient, to be brought up to date in place
      */
     void apply(Engine engine, List<Tensor> gradients, double[] scale, long t, List<List<Tensor>> state);
 
@@ -126,8 +124,8 @@ public interface Direction {
         }
 
         @Override
-        public List<String> memory() {
-            return List.of("adam.m", "adam.v");
+        public List<Memory> memory(int rows, int cols) {
+            return List.of(new Memory("adam.m", rows, cols), new Memory("adam.v", rows, cols));
         }
 
         @Override

@@ -16,22 +16,18 @@ import java.util.function.Function;
  */
 final class Hidden {
     /**
-     * One that this rank owns; the weight is the master where nothing separates them.
+     * One that this rank owns.
      *
      * @param number among the hidden matrices of all ranks
-     * @param whole the name of the parameter that it is, or is a part of
-     * @param part its number among the {@code parts} of that parameter
+     * @param part its number among the {@code parts} of its parameter
+     * @param tensors its own, with the outline of the parameter that it is, or is a part of
      */
-    record Own(int number, String whole, int part, int parts, Tensor master, Tensor gradient, Tensor weight) {}
+    record Own(int number, int part, int parts, Parameter tensors) {}
 
     /** A matrix of this rank whose parts are copies. */
-    private record Copied(Parameter whole, List<Own> parts) {
-        List<Tensor> parts(Function<Own, Tensor> of) {
-            return parts.stream().map(of).toList();
-        }
-    }
+    private record Copied(Parameter whole, List<Parameter> parts) {}
 
-    final List<Matrix> all;
+    final List<Matrix> all = new ArrayList<>();
     final int[] counts; // the parts of each hidden matrix
     final List<Own> own = new ArrayList<>();
     private final List<Copied> copied = new ArrayList<>();
@@ -39,39 +35,32 @@ final class Hidden {
 
     Hidden(Engine engine, Parameters parameters, Routing routing) {
         this.engine = engine;
-        List<Outline> wholes =
-                parameters.hidden().stream().map(Parameter::outline).toList();
-        int head = engine.dims().D(), first = 0;
-        all = Matrix.of(wholes, routing, head);
+        List<Parameter> wholes = parameters.hidden();
         counts = new int[wholes.size()];
-        boolean exact = routing.representation().exact();
-        for (int p = 0; p < counts.length; first += counts[p++]) {
-            Outline whole = wholes.get(p);
-            View cut = routing.rule().apply(whole).view().of(whole, head);
-            counts[p] = cut.count();
-            for (Parameter mine : parameters.own()) {
-                if (mine.outline() == whole) {
-                    cut(mine, cut, first, exact);
-                }
-            }
+        Role master = routing.representation().exact() ? Role.EXACT_MASTER : Role.MASTER;
+        for (int p = 0; p < counts.length; p++) {
+            Outline whole = wholes.get(p).outline();
+            List<Matrix> parts = Matrix.of(whole, routing, engine.dims().D());
+            parameters.own().stream().filter(mine -> mine.outline() == whole).forEach(mine -> cut(mine, parts, master));
+            all.addAll(parts);
+            counts[p] = parts.size();
         }
     }
 
-    private void cut(Parameter mine, View cut, int first, boolean exact) {
-        List<Own> parts = new ArrayList<>();
-        boolean copies = cut.across() > 1;
-        Role role = exact ? Role.EXACT_MASTER : Role.MASTER;
-        for (int k = 0; k < cut.count(); k++) {
-            Matrix m = all.get(first + k);
+    private void cut(Parameter mine, List<Matrix> matrices, Role role) {
+        List<Parameter> parts = new ArrayList<>();
+        boolean copies = matrices.getFirst().cols() < mine.outline().cols();
+        for (int k = 0; k < matrices.size(); k++) {
+            Matrix m = matrices.get(k);
             Tensor master = copies ? copy(role, m) : rows(mine.master(), m, k);
             Tensor gradient = copies ? copy(Role.HIDDEN_GRADIENT, m) : rows(mine.gradient(), m, k);
             Tensor weight = !mine.separate() ? master : copies ? copy(Role.WEIGHT, m) : rows(mine.weight(), m, k);
-            parts.add(new Own(first + k, mine.name(), k, cut.count(), master, gradient, weight));
+            parts.add(new Parameter(mine.outline(), weight, master, gradient));
+            own.add(new Own(all.size() + k, k, matrices.size(), parts.getLast()));
         }
         if (copies) {
             copied.add(new Copied(mine, parts));
         }
-        own.addAll(parts);
     }
 
     private Tensor copy(Role role, Matrix m) {
@@ -82,25 +71,18 @@ final class Hidden {
         return whole.rows() == m.rows() ? whole : engine.slice(whole, m.name(), k * m.rows(), m.rows());
     }
 
-    /** Takes the masters as they were written. */
-    void takeMasters() {
-        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master), false));
-    }
-
-    /** Takes the gradients as they stand ready. */
-    void takeGradients() {
-        copied.forEach(c -> engine.motion().cut(c.whole.gradient(), c.parts(Own::gradient), false));
-    }
-
-    /** Gives the masters back, as checkpoints have them. */
-    void giveMasters() {
-        copied.forEach(c -> engine.motion().cut(c.whole.master(), c.parts(Own::master), true));
+    /** Copies a tensor of each matrix whose parts are copies: to the parts, or back to the whole. */
+    void copy(Function<Parameter, Tensor> tensor, boolean back) {
+        for (Copied c : copied) {
+            engine.motion()
+                    .cut(tensor.apply(c.whole), c.parts.stream().map(tensor).toList(), back);
+        }
     }
 
     /** Gives the weights back that were represented. */
     void giveWeights() {
-        copied.stream()
-                .filter(c -> c.whole.separate())
-                .forEach(c -> engine.motion().cut(c.whole.weight(), c.parts(Own::weight), true));
+        if (own.stream().anyMatch(m -> m.tensors.separate())) { // which is the same for all
+            copy(Parameter::weight, true);
+        }
     }
 }

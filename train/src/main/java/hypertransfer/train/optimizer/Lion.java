@@ -25,8 +25,8 @@ public record Lion(double beta1, double beta2) implements Direction {
     }
 
     @Override
-    public List<String> memory() {
-        return List.of("lion.m");
+    public List<Memory> memory(int rows, int cols) {
+        return List.of(new Memory("lion.m", rows, cols));
     }
 
     @Override

@@ -1,8 +1,8 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.train.network.Outline;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * What counts as a hidden matrix: a whole one, or one of the parts that a {@link View} makes of it.
@@ -17,17 +17,20 @@ public record Matrix(String name, Outline whole, int part, int rows, int cols, R
      * @param head the width of a head
      */
     public static List<Matrix> of(List<Outline> hidden, Routing routing, int head) {
-        List<Matrix> all = new ArrayList<>();
-        for (Outline whole : hidden) {
-            Rule rule = routing.rule().apply(whole);
-            View cut = rule.view().of(whole, head);
-            int rows = whole.rows() / cut.down(), cols = whole.cols() / cut.across();
-            for (int k = 0; k < cut.count(); k++) {
-                int part = cut.count() == 1 ? -1 : k;
-                all.add(new Matrix(name(whole.name(), part), whole, part, rows, cols, rule));
-            }
-        }
-        return all;
+        return hidden.stream()
+                .flatMap(whole -> of(whole, routing, head).stream())
+                .toList();
+    }
+
+    /** The parts of one of them, or itself. */
+    static List<Matrix> of(Outline whole, Routing routing, int head) {
+        Rule rule = routing.rule().apply(whole);
+        View cut = rule.view().of(whole, head);
+        int rows = whole.rows() / cut.down(), cols = whole.cols() / cut.across();
+        return IntStream.range(0, cut.count())
+                .map(k -> cut.count() == 1 ? -1 : k)
+                .mapToObj(part -> new Matrix(name(whole.name(), part), whole, part, rows, cols, rule))
+                .toList();
     }
 
     /** The name of the same matrix in another layer. */

@@ -28,13 +28,8 @@ public record NorMuon(Muon muon, double beta2, double epsilon) implements Direct
     }
 
     @Override
-    public List<String> memory() {
-        return List.of("momentum", "normuon.v");
-    }
-
-    @Override
-    public Extent extent(String memory, int rows, int cols) {
-        return new Extent(rows, memory.equals("normuon.v") ? 1 : cols);
+    public List<Memory> memory(int rows, int cols) {
+        return List.of(new Memory("momentum", rows, cols), new Memory("normuon.v", rows, 1));
     }
 
     @Override

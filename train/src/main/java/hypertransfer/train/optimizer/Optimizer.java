@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.Collectors;
 
@@ -64,9 +65,9 @@ public final class Optimizer {
             this(
                     direction,
                     members.stream().mapToInt(Hidden.Own::number).toArray(),
-                    members.stream().map(Hidden.Own::master).toList(),
-                    members.stream().map(Hidden.Own::gradient).toList(),
-                    members.stream().map(Hidden.Own::weight).toList(),
+                    tensors(members, Parameter::master),
+                    tensors(members, Parameter::gradient),
+                    tensors(members, Parameter::weight),
                     state);
         }
 
@@ -90,10 +91,14 @@ public final class Optimizer {
         this.routing = routing;
         views = new Hidden(engine, parameters, routing);
         hidden = views.all;
-        w = views.own.stream().map(Hidden.Own::master).toList();
-        u = views.own.stream().map(Hidden.Own::gradient).toList();
+        w = tensors(views.own, Parameter::master);
+        u = tensors(views.own, Parameter::gradient);
         memories = new Memories(engine, new LinkedHashMap<>());
         groups = groups(parameters.own().stream().filter(p -> !p.hidden()).toList());
+    }
+
+    private static List<Tensor> tensors(List<Hidden.Own> members, Function<Parameter, Tensor> which) {
+        return members.stream().map(Hidden.Own::tensors).map(which).toList();
     }
 
     /** Those with one direction, and those with one share of AdamW's rate. */
@@ -108,8 +113,7 @@ public final class Optimizer {
                 shares.add(share);
             }
             int number = n + shares.indexOf(share);
-            together.computeIfAbsent(number, none -> new ArrayList<>())
-                    .add(new Hidden.Own(number, p.name(), 0, 1, p.master(), p.gradient(), p.weight()));
+            together.computeIfAbsent(number, none -> new ArrayList<>()).add(new Hidden.Own(number, 0, 1, p));
         }
         List<Group> all = new ArrayList<>();
         together.forEach((key, members) -> {
@@ -121,7 +125,7 @@ public final class Optimizer {
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
-        views.takeMasters();
+        views.copy(Parameter::master, false);
         Readings readings = all(motion.readings(w, w));
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
@@ -130,10 +134,10 @@ public final class Optimizer {
         for (Hidden.Own m : views.own) {
             double scale = hidden.get(m.number()).rule().startScale();
             if (scale != 1) {
-                multiply(m.master(), scale);
+                multiply(m.tensors().master(), scale);
             }
         }
-        views.giveMasters();
+        views.copy(Parameter::master, true);
         restore(start, 0);
     }
 
@@ -153,7 +157,7 @@ public final class Optimizer {
         }
         this.states = List.copyOf(states);
         this.steps = steps;
-        views.takeMasters();
+        views.copy(Parameter::master, false);
         represent();
     }
 
@@ -166,10 +170,10 @@ public final class Optimizer {
     public void scale(String name, double factor) {
         for (Hidden.Own m : views.own) {
             if (hidden.get(m.number()).name().equals(name)) {
-                multiply(m.master(), factor);
+                multiply(m.tensors().master(), factor);
             }
         }
-        views.giveMasters();
+        views.copy(Parameter::master, true);
     }
 
     private void multiply(Tensor tensor, double factor) {
@@ -188,7 +192,7 @@ public final class Optimizer {
     }
 
     /** The names of {@link #tensors} of all ranks. */
-    public Map<String, Memories.Memory> memories() {
+    public Map<String, Memories.Extent> memories() {
         return Memories.all(team.share.outlines(), routing, engine.dims().D());
     }
 
@@ -207,7 +211,7 @@ public final class Optimizer {
      * NaN where either is zero. One more reading of all matrices and gradients; nothing is changed.
      */
     public double[] radial() {
-        views.takeGradients();
+        views.copy(Parameter::gradient, false);
         return cosines();
     }
 
@@ -249,7 +253,7 @@ public final class Optimizer {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
         }
-        views.takeGradients();
+        views.copy(Parameter::gradient, false);
         int n = hidden.size(), all = n + shares.size();
         double[] scale = new double[all], keep = new double[all], push = new double[all];
         double placebo = routing.representation().placebo();
@@ -277,7 +281,7 @@ public final class Optimizer {
             keep[k] = 1 - push[k] * routing.restDecay();
         }
         groups.forEach(group -> motion.move(group.masters, group.gradients, group.of(keep), group.of(push)));
-        views.giveMasters();
+        views.copy(Parameter::master, true);
 
         List<State> next = new ArrayList<>();
         for (int k = 0; k < n; k++) {

@@ -57,17 +57,15 @@ public record Soap(double beta1, double beta2, double epsilon, double gramBeta, 
     }
 
     @Override
-    public List<String> memory() {
-        return List.of("soap.left", "soap.right", "soap.leftbasis", "soap.rightbasis", "adam.m", "adam.v");
-    }
-
-    @Override
-    public Extent extent(String memory, int rows, int cols) {
-        if (!memory.startsWith("soap.")) {
-            return new Extent(rows, cols);
-        }
-        int side = memory.startsWith("soap.left") ? rows : cols;
-        return side > largestSide ? new Extent(1, 1) : new Extent(side, side);
+    public List<Memory> memory(int rows, int cols) {
+        int left = rows > largestSide ? 1 : rows, right = cols > largestSide ? 1 : cols;
+        return List.of(
+                new Memory("soap.left", left, left),
+                new Memory("soap.right", right, right),
+                new Memory("soap.leftbasis", left, left),
+                new Memory("soap.rightbasis", right, right),
+                new Memory("adam.m", rows, cols),
+                new Memory("adam.v", rows, cols));
     }
 
     @Override

@@ -25,13 +25,8 @@ public record SoapMuon(Soap soap, Iteration iteration, ShapeFactor shape) implem
     }
 
     @Override
-    public List<String> memory() {
-        return soap.memory();
-    }
-
-    @Override
-    public Extent extent(String memory, int rows, int cols) {
-        return soap.extent(memory, rows, cols);
+    public List<Memory> memory(int rows, int cols) {
+        return soap.memory(rows, cols);
     }
 
     @Override

@@ -127,9 +127,8 @@ class DirectionsTest {
         double[][] directions = new double[gradients.length][];
         try (Engine engine = Engines.open(name, new Dims(1, 1, cols, 2, 1))) {
             Tensor g = engine.tensor(Role.HIDDEN_GRADIENT, "g", rows, cols);
-            List<List<Tensor>> state = direction.memory().stream()
-                    .map(memory -> direction.extent(memory, rows, cols))
-                    .map(extent -> List.of(engine.tensor(Role.STATE, "state", extent.rows(), extent.cols())))
+            List<List<Tensor>> state = direction.memory(rows, cols).stream()
+                    .map(memory -> List.of(engine.tensor(Role.STATE, "state", memory.rows(), memory.cols())))
                     .toList();
             engine.commit();
             for (int t = 0; t < gradients.length; t++) {
