@@ -1,6 +1,7 @@
 package hypertransfer.train.optimizer;
 
 import hypertransfer.engine.Engine;
+import hypertransfer.engine.Motion.Readings;
 import hypertransfer.engine.Role;
 import hypertransfer.engine.Tensor;
 import hypertransfer.train.network.Outline;
@@ -28,7 +29,7 @@ final class Hidden {
     private record Copied(Parameter whole, List<Parameter> parts) {}
 
     final List<Matrix> all = new ArrayList<>();
-    final int[] counts; // the parts of each hidden matrix
+    final int[] readings; // the numbers that a reading of each hidden matrix has, of all its parts
     final List<Own> own = new ArrayList<>();
     private final List<Copied> copied = new ArrayList<>();
     private final Engine engine;
@@ -36,14 +37,14 @@ final class Hidden {
     Hidden(Engine engine, Parameters parameters, Routing routing) {
         this.engine = engine;
         List<Parameter> wholes = parameters.hidden();
-        counts = new int[wholes.size()];
+        readings = new int[wholes.size()];
         Role master = routing.representation().exact() ? Role.EXACT_MASTER : Role.MASTER;
-        for (int p = 0; p < counts.length; p++) {
+        for (int p = 0; p < readings.length; p++) {
             Outline whole = wholes.get(p).outline();
             List<Matrix> parts = Matrix.of(whole, routing, engine.dims().D());
             parameters.own().stream().filter(mine -> mine.outline() == whole).forEach(mine -> cut(mine, parts, master));
             all.addAll(parts);
-            counts[p] = parts.size();
+            readings[p] = Readings.EACH * parts.size();
         }
     }
 

@@ -143,9 +143,7 @@ public final class Optimizer {
 
     /** The readings of every hidden matrix, from those of this rank's own. */
     private Readings all(double[] own) {
-        int[] counts =
-                Arrays.stream(views.counts).map(count -> Readings.EACH * count).toArray();
-        return new Readings(team.hidden(own, counts));
+        return new Readings(team.hidden(own, views.readings));
     }
 
     /** Continues from a saved state; {@link #tensors} and the masters must have been written. */

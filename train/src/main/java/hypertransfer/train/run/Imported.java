@@ -9,10 +9,10 @@ import hypertransfer.train.log.RunLock;
 import hypertransfer.train.log.RunStatus;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Foreign;
-import hypertransfer.train.network.Ownership;
 import hypertransfer.train.network.Parameter;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,7 +52,7 @@ public record Imported(Map<String, double[]> weights) {
             }
             if (!left.isEmpty()) {
                 throw new Refusal(file + " has the tensor "
-                        + left.stream().sorted().toList().getFirst()
+                        + Collections.min(left)
                         + ", for which this network has no place; see model.layers and the keys of the network");
             }
         }
@@ -84,11 +84,8 @@ public record Imported(Map<String, double[]> weights) {
         try (Feed feed = Feed.open(c);
                 Session session = Session.open(c)) {
             Engine engine = session.engine();
-            List<Parameter> own = session.parameters().own();
-            List<Ownership.Piece> pieces = session.parameters().share.own();
-            for (int i = 0; i < own.size(); i++) { // one process owns every parameter whole
-                engine.write(
-                        own.get(i).master(), weights.get(pieces.get(i).whole().name()));
+            for (Parameter own : session.parameters().own()) { // one process owns every parameter whole
+                engine.write(own.master(), weights.get(own.name()));
             }
             session.optimizer().start();
             session.requireFinite(0);

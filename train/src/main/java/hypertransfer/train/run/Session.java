@@ -88,11 +88,6 @@ public record Session(
         return open(c, engine -> engine);
     }
 
-    /** The same with the gradient rules that a checkpoint was trained with. */
-    static Session open(Configuration c, Map<String, GradientRule> saved) {
-        return bare(engine(c), c, saved, new Alone()).initialize(c);
-    }
-
     /** The same with a door of one's own before the engine. */
     public static Session open(Configuration c, UnaryOperator<Engine> door) {
         return bare(door.apply(engine(c)), c, Map.of(), new Alone()).initialize(c);
@@ -101,9 +96,11 @@ public record Session(
     /**
      * The same as one of several ranks, each of which keeps the masters and the optimizer's state of its own share, and
      * without weights: {@link #initialize} it, or load a checkpoint.
+     *
+     * @param saved the gradient rules that the checkpoint was trained with, if they are not to be the configuration's
      */
-    static Session bare(Configuration c, Ranks ranks) {
-        return bare(engine(c), c, Map.of(), ranks);
+    static Session bare(Configuration c, Map<String, GradientRule> saved, Ranks ranks) {
+        return bare(engine(c), c, saved, ranks);
     }
 
     private static Session bare(Engine engine, Configuration c, Map<String, GradientRule> saved, Ranks ranks) {

@@ -5,6 +5,7 @@ import hypertransfer.core.Refusal;
 import hypertransfer.core.State;
 import hypertransfer.engine.Format;
 import hypertransfer.engine.provider.Engines;
+import hypertransfer.engine.ranks.Alone;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.config.Matrices;
@@ -51,7 +52,7 @@ public record TrainedNetwork(Configuration configuration, Session session) imple
                 "model.precision=auto",
                 "engine=" + (Engines.works(own) ? own : "auto"));
         return new Checkpoints(run).newest(passedOver, (checkpoint, tensors) -> {
-            Session session = Session.open(c, rules(run, trained, checkpoint));
+            Session session = Session.bare(c, rules(run, trained, checkpoint), new Alone());
             try {
                 new Snapshot(session).load(checkpoint, tensors, converted -> {}); // nothing continues
                 return new TrainedNetwork(c, session);

@@ -123,7 +123,7 @@ public final class Trainer {
     /** A session without weights, once all ranks are known to train the same. */
     private Session agreed(Feed feed, boolean resume) {
         Agreement.compare(ranks, facts(feed, resume));
-        return Session.bare(c, ranks);
+        return Session.bare(c, Map.of(), ranks);
     }
 
     /** What all ranks must have in common before they start. */

@@ -39,7 +39,7 @@ class RanksTest {
         List<Object> result = new ArrayList<>();
         Threads.Body body = ranks -> {
             try (Feed feed = Feed.open(c);
-                    Session session = Session.bare(c, ranks).initialize(c)) {
+                    Session session = Session.bare(c, Map.of(), ranks).initialize(c)) {
                 for (int step = 0; step < 3; step++) {
                     session.gradient(feed, step, () -> false);
                     Object taken = List.of(
@@ -150,7 +150,7 @@ class RanksTest {
                 .configuration("engine=cpu", "model.accumulation=4", "model.layers=4", "model.vocab=512");
         long[] total = new long[4], messages = new long[4];
         Threads.run(4, ranks -> {
-            try (Session session = Session.bare(c, ranks).initialize(c)) {
+            try (Session session = Session.bare(c, Map.of(), ranks).initialize(c)) {
                 total[ranks.rank()] = session.memory().bytes().get(Role.STATE);
                 messages[ranks.rank()] = session.memory().messages();
                 assertThat(session.memory().table()).contains("messages ");
@@ -210,7 +210,8 @@ class RanksTest {
     @Test
     void ranksThatCannotShareMicroBatchesAreRefused() {
         Configuration c = new Tiny(directory).configuration("model.accumulation=6");
-        assertRefused(() -> Threads.run(4, ranks -> Session.bare(c, ranks).initialize(c)))
+        assertRefused(() ->
+                        Threads.run(4, ranks -> Session.bare(c, Map.of(), ranks).initialize(c)))
                 .hasMessage("a step has 6 micro-batches (model.accumulation), which 4 ranks cannot share evenly;"
                         + " start 1, 2, 3, 6 ranks, or set model.accumulation to a multiple of 4");
     }
