@@ -42,13 +42,17 @@ final class Hidden {
         for (int p = 0; p < readings.length; p++) {
             Outline whole = wholes.get(p).outline();
             List<Matrix> parts = Matrix.of(whole, routing, engine.dims().D());
-            parameters.own().stream().filter(mine -> mine.outline() == whole).forEach(mine -> cut(mine, parts, master));
+            for (Parameter mine : parameters.own()) {
+                if (mine.outline() == whole) {
+                    cut(mine, parts, all.size(), master);
+                }
+            }
             all.addAll(parts);
             readings[p] = Readings.EACH * parts.size();
         }
     }
 
-    private void cut(Parameter mine, List<Matrix> matrices, Role role) {
+    private void cut(Parameter mine, List<Matrix> matrices, int first, Role role) {
         List<Parameter> parts = new ArrayList<>();
         boolean copies = matrices.getFirst().cols() < mine.outline().cols();
         for (int k = 0; k < matrices.size(); k++) {
@@ -57,7 +61,7 @@ final class Hidden {
             Tensor gradient = copies ? copy(Role.HIDDEN_GRADIENT, m) : rows(mine.gradient(), m, k);
             Tensor weight = !mine.separate() ? master : copies ? copy(Role.WEIGHT, m) : rows(mine.weight(), m, k);
             parts.add(new Parameter(mine.outline(), weight, master, gradient));
-            own.add(new Own(all.size() + k, k, matrices.size(), parts.getLast()));
+            own.add(new Own(first + k, k, matrices.size(), parts.getLast()));
         }
         if (copies) {
             copied.add(new Copied(mine, parts));
@@ -72,18 +76,20 @@ final class Hidden {
         return whole.rows() == m.rows() ? whole : engine.slice(whole, m.name(), k * m.rows(), m.rows());
     }
 
-    /** Copies a tensor of each matrix whose parts are copies: to the parts, or back to the whole. */
-    void copy(Function<Parameter, Tensor> tensor, boolean back) {
+    /** Takes a tensor of the whole matrices, as it was written or stands ready, into the parts that are copies. */
+    void take(Function<Parameter, Tensor> tensor) {
+        copy(tensor, false);
+    }
+
+    /** Gives it back, as checkpoints and the network have it. */
+    void give(Function<Parameter, Tensor> tensor) {
+        copy(tensor, true);
+    }
+
+    private void copy(Function<Parameter, Tensor> tensor, boolean back) {
         for (Copied c : copied) {
             engine.motion()
                     .cut(tensor.apply(c.whole), c.parts.stream().map(tensor).toList(), back);
-        }
-    }
-
-    /** Gives the weights back that were represented. */
-    void giveWeights() {
-        if (own.stream().anyMatch(m -> m.tensors.separate())) { // which is the same for all
-            copy(Parameter::weight, true);
         }
     }
 }

@@ -125,7 +125,7 @@ public final class Optimizer {
 
     /** The weights are as they should start: measures their norms, brings them to their radius and represents them. */
     public void start() {
-        views.copy(Parameter::master, false);
+        views.take(Parameter::master);
         Readings readings = all(motion.readings(w, w));
         List<State> start = new ArrayList<>();
         for (int k = 0; k < hidden.size(); k++) {
@@ -137,7 +137,7 @@ public final class Optimizer {
                 multiply(m.tensors().master(), scale);
             }
         }
-        views.copy(Parameter::master, true);
+        views.give(Parameter::master);
         restore(start, 0);
     }
 
@@ -155,7 +155,7 @@ public final class Optimizer {
         }
         this.states = List.copyOf(states);
         this.steps = steps;
-        views.copy(Parameter::master, false);
+        views.take(Parameter::master);
         represent();
     }
 
@@ -171,7 +171,7 @@ public final class Optimizer {
                 multiply(m.tensors().master(), factor);
             }
         }
-        views.copy(Parameter::master, true);
+        views.give(Parameter::master);
     }
 
     private void multiply(Tensor tensor, double factor) {
@@ -209,7 +209,7 @@ public final class Optimizer {
      * NaN where either is zero. One more reading of all matrices and gradients; nothing is changed.
      */
     public double[] radial() {
-        views.copy(Parameter::gradient, false);
+        views.take(Parameter::gradient);
         return cosines();
     }
 
@@ -251,7 +251,7 @@ public final class Optimizer {
             throw new Refusal("AdamW's rate is " + restRate + " with weight decay " + routing.restDecay()
                     + "; it must be zero or more, and their product below 1");
         }
-        views.copy(Parameter::gradient, false);
+        views.take(Parameter::gradient);
         int n = hidden.size(), all = n + shares.size();
         double[] scale = new double[all], keep = new double[all], push = new double[all];
         double placebo = routing.representation().placebo();
@@ -279,7 +279,7 @@ public final class Optimizer {
             keep[k] = 1 - push[k] * routing.restDecay();
         }
         groups.forEach(group -> motion.move(group.masters, group.gradients, group.of(keep), group.of(push)));
-        views.copy(Parameter::master, true);
+        views.give(Parameter::master);
 
         List<State> next = new ArrayList<>();
         for (int k = 0; k < n; k++) {
@@ -379,7 +379,9 @@ public final class Optimizer {
                 motion.represent(group.masters, group.of(scale), bits, group.weights);
             }
         }
-        views.giveWeights();
+        if (views.own.stream().anyMatch(m -> m.tensors().separate())) {
+            views.give(Parameter::weight);
+        }
         team.gather();
     }
 }
