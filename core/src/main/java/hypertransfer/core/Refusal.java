@@ -1,7 +1,7 @@
 package hypertransfer.core;
 
 /**
- * Input that cannot be honoured. The message is for the user: the value met, what was expected, what to do next.
+ * Input that cannot be used. The message is for the user: the value met, what was expected, what to do next.
  *
  * <p>{@link Diverged} is the one refusal that is not the caller's mistake: the input was good, and the training ran
  * away. A {@code switch} tells the two apart, with {@code case Diverged} before {@code case Refusal}. What the outside

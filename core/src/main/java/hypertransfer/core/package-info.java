@@ -11,7 +11,7 @@
  * the ratio of two norms, which for small steps is the angle in radians. Steps are counted from zero.
  *
  * <p>Everything here is immutable, and safe to use from any number of threads. No method takes or returns null unless it says so.
- * What cannot be honoured is a {@link hypertransfer.core.Refusal}; a training that ran away is a {@link
+ * Input that cannot be used is a {@link hypertransfer.core.Refusal}; a training that ran away is a {@link
  * hypertransfer.core.Diverged}.
  */
 package hypertransfer.core;

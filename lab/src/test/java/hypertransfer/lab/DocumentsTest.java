@@ -293,7 +293,7 @@ class DocumentsTest {
             words.add(word.replaceFirst("^runs/", "../runs/")
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
-        String name = words.getFirst();
+        String name = command.startsWith("train out/") ? "a run that is continued" : words.getFirst();
         if (List.of("train", "sweep", "reproduce", "fair", "invariance", "bench")
                 .contains(name)) {
             words.addAll(Ht.TINY);

@@ -256,6 +256,7 @@ class RunCommandsTest {
                 run.resolve("config.yaml"), run.resolve("checkpoints/config.yaml")); // nobody looks for runs in a run
         assertThat(ht.fine("runs", dir)).contains(run.toString()).containsPattern("broken +unreadable");
         assertThat(ht.out().lines()).hasSize(4).noneMatch(line -> line.contains("checkpoints"));
+        assertThat(ht.err()).contains("broken: ", "unknown key 'stepz'");
     }
 
     /** The path of the current directory has no name of its own. */

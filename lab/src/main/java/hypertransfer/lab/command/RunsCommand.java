@@ -13,6 +13,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
@@ -53,7 +54,7 @@ public final class RunsCommand implements Runnable {
             double mean,
             double endToPeak,
             double gap) {
-        static Row of(Run run) {
+        static Row of(Run run, Consumer<String> told) {
             String path = run.directory().toString(),
                     name = path.isEmpty() ? "." : path; // the current directory's has none
             double none = Double.NaN;
@@ -75,6 +76,7 @@ public final class RunsCommand implements Runnable {
                                 .map(target -> Gap.validation(run, target).last())
                                 .orElse(none));
             } catch (Refusal | UncheckedIOException e) {
+                told.accept(name + ": " + e.getMessage());
                 return new Row(name, "unreadable", null, null, none, none, none, none, none, none);
             }
         }
@@ -84,7 +86,7 @@ public final class RunsCommand implements Runnable {
     public void run() {
         List<Run> runs = Run.under(directory, json::warn);
         runs.forEach(run -> run.tellChanges(json::warn));
-        List<Row> rows = runs.stream().map(Row::of).toList();
+        List<Row> rows = runs.stream().map(run -> Row.of(run, json::warn)).toList();
         json.either(rows, out -> table(rows, out));
     }
 

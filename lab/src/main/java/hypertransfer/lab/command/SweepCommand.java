@@ -35,8 +35,8 @@ public final class SweepCommand implements Callable<Integer> {
     @Option(
             names = "--grid",
             required = true,
-            paramLabel = "KEY=V,V,...",
-            description = "The values of a key; may be repeated.")
+            paramLabel = "KEY=VALUES",
+            description = "The values of a key, separated by commas; may be repeated.")
     private List<String> grid;
 
     @Mixin

@@ -109,7 +109,7 @@ public final class Options {
         @Option(
                 names = "--out",
                 paramLabel = "DIR",
-                description = "Where the results go (default: a directory in out/ with the name of the input).")
+                description = "Where the results go (default: a directory named after the input).")
         private Path path;
 
         public Path or(Path fallback) {
