@@ -100,6 +100,8 @@ class AnswersTest {
         ht.fine("predict", MUON, "--csv", csv); // the same again
         assertThat(ht.refused("predict", MUON, "--set seed=8 --set steps=9 --csv", csv))
                 .contains("is already there; choose another --csv");
+        assertThat(ht.refused("predict", MUON, "--csv", directory)) // it was exit code 6
+                .contains("--csv is '" + directory + "', a directory; it must name a file");
         assertThat(csv).as("stays").hasContent(String.join("\n", lines));
     }
 

@@ -34,7 +34,7 @@ public final class PageCommand implements Runnable {
     @Override
     public void run() {
         Map<String, String> environment = System.getenv();
-        Path file = out == null ? cached(environment) : Options.Out.checked(out);
+        Path file = out == null ? cached(environment) : Options.Out.file("--out", out);
         Page.calculator(file);
         PrintWriter print = spec.commandLine().getOut();
         print.println("the page: " + file.toAbsolutePath().normalize().toUri());

@@ -54,11 +54,15 @@ public final class ReportCommand implements Runnable {
 
     @Override
     public void run() {
+        Options.Out.file("--out", out);
         if (pdf != null
-                && pdf.toAbsolutePath().normalize().equals(out.toAbsolutePath().normalize())) {
+                && Options.Out.file("--pdf", pdf)
+                        .toAbsolutePath()
+                        .normalize()
+                        .equals(out.toAbsolutePath().normalize())) {
             throw new Refusal("--out and --pdf both name " + out + "; one of them would be lost, so name two files");
         }
-        Report report = Report.write(title, note, places, Options.Out.checked(out));
+        Report report = Report.write(title, note, places, out);
         PrintWriter print = spec.commandLine().getOut(),
                 err = spec.commandLine().getErr();
         report.skipped().forEach(sentence -> err.println("left out: " + sentence));
@@ -70,7 +74,7 @@ public final class ReportCommand implements Runnable {
         if (pdf != null) {
             print.println("printing ...");
             print.flush();
-            Paper.print(out, Options.Out.checked(pdf));
+            Paper.print(out, pdf);
             print.println("printed: " + pdf.toAbsolutePath().normalize().toUri());
         }
     }

@@ -23,6 +23,9 @@ class PageCommandTest {
         assertThat(Files.readString(file)).startsWith("<!doctype html>").endsWith("</html>\n");
         assertThat(Files.size(file)).isLessThan(600_000);
         assertThat(new Ht().refused("page --out /")).contains("--out is '/'");
+        // it was exit code 6, "cannot write: Is a directory"
+        assertThat(new Ht().refused("page", "--out", folder))
+                .contains("--out is '" + folder + "', a directory; it must name a file");
         assertThat(new Ht().fine("page", "--help")).contains("ht page --out rates.html");
     }
 

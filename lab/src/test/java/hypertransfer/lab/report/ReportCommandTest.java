@@ -28,6 +28,11 @@ class ReportCommandTest {
         assertThat(new Ht().fine("report", folder, "--out", out))
                 .contains("muon, hypertransfer, muonh, inverse")
                 .contains(out.toUri().toString());
+        Path page = folder.resolve("page.html"); // it was written before --pdf was refused, with exit code 6
+        assertThat(new Ht().refused("report", folder, "--out", page, "--pdf", folder))
+                .contains("--pdf is '" + folder + "', a directory; it must name a file");
+        assertThat(new Ht().refused("report", folder, "--out", folder)).contains("--out is '" + folder + "'");
+        assertThat(page).doesNotExist();
         assertThat(out).content().startsWith("<!doctype html>").doesNotContainPattern("\\{\\{\\w+}}");
     }
 

@@ -15,7 +15,7 @@ import org.apache.commons.csv.CSVPrinter;
 public record Csv(Path file, CSVPrinter out) {
     /** Writes a new file with a header, whole or not at all: where a row fails, there is no file. */
     public static void write(Path file, String header, Consumer<Csv> rows) {
-        Atomic.create(Atomic.placed(file), "--csv", channel -> {
+        Atomic.create(Atomic.placed(Options.Out.file("--csv", file)), "--csv", channel -> {
             Writer to = new BufferedWriter(Channels.newWriter(channel, StandardCharsets.UTF_8));
             var format = CSVFormat.DEFAULT.builder().setRecordSeparator("\n").get();
             Csv table = new Csv(file, new CSVPrinter(to, format));

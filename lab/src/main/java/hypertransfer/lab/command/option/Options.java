@@ -6,6 +6,7 @@ import hypertransfer.engine.provider.Engines;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Dialect;
 import hypertransfer.train.network.Preset;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,6 +121,15 @@ public final class Options {
         public static Path checked(Path path) {
             if (path.getFileName() == null) {
                 throw new Refusal("--out is '" + path + "'; it must name a file or directory, such as out/mine");
+            }
+            return path;
+        }
+
+        /** A file to write, which is no directory: that would be told when everything else is done, or as a fault of the disk. */
+        public static Path file(String option, Path path) {
+            if (Files.isDirectory(path)) {
+                throw new Refusal(option + " is '" + path + "', a directory; it must name a file, such as "
+                        + path.resolve("mine"));
             }
             return path;
         }
