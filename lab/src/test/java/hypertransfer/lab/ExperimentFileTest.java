@@ -84,6 +84,31 @@ class ExperimentFileTest {
                 .contains(problem);
     }
 
+    /** These were told in Jackson's words, with the names of classes; the last was found when the run before was trained. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            seeds: x                            | line 3: seeds: a whole number is expected, not "x"
+            seeds: 1.5                          | seeds: a whole number is expected, not 1.5
+            seeds: 99999999999                  | seeds: the number 99999999999 is out of range
+            settings: 3                         | settings: a list is expected, not a number
+            settings: {a: 3}                    | settings: a list is expected, not a group of keys
+            weights: maybe                      | weights: true or false is expected, not "maybe"
+            again: [b]                          | again: a group of keys is expected, not a list
+            again: {b: 3}                       | again.b: a group of keys is expected, not 3
+            again: {b: {of: 3}}                 | again.b.of: a list is expected, not a number
+            again: {b: {recorded_of: [a]}}      | again.b.recorded_of: a text is expected, not a list
+            again: {b: {series: foo}}           | run a-b: the series is 'foo'; it must be rate, effective or replay
+            """)
+    void types(String line, String problem) throws Exception {
+        assertThat(refused("title: t\nruns: {a: {}}\n" + line + "\npresets: {}\n"))
+                .contains(problem)
+                .doesNotContain("Cannot", "`", "Coerc", "JsonToken");
+        assertThat(refused("title: t\nruns: [a]\npresets: {}\n"))
+                .contains("line 2: runs: a group of keys is expected, not a list");
+        assertThat(refused("title: t\nruns: {a: {}}\npresets: {demo: [3]}\n"))
+                .contains("presets.demo: a group of keys is expected, not a list");
+    }
+
     /** An empty grid was a bug, other faults were said after the points before them were trained, or never. */
     @ParameterizedTest
     @CsvSource(delimiter = ';', textBlock = """

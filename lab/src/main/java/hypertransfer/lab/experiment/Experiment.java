@@ -7,6 +7,7 @@ import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Strict;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.network.Preset;
+import hypertransfer.train.run.RecordedRates;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -235,6 +236,7 @@ public record Experiment(
             boolean named = NAME.matcher(run).matches();
             check.that(named, "the run '" + run + "' needs a name of letters, digits, '.', '_' and '-'");
             check.texts(member.settings, "runs." + run + ".settings");
+            Configuration.in(file + ": run " + run, () -> RecordedRates.known(member.series));
             for (String other : member.needs()) {
                 boolean above = order.subList(0, order.indexOf(run)).contains(other);
                 check.that(above, "run " + run + " needs run " + other + ", which must stand above it");

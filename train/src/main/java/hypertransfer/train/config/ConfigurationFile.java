@@ -5,7 +5,6 @@ import hypertransfer.train.file.Strict;
 import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -128,7 +127,7 @@ public final class ConfigurationFile {
             return Tree.YAML.treeToValue(all, type);
         } catch (MismatchedInputException e) {
             throw new Refusal(
-                    prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + expected(e.getTargetType())
+                    prefix + key(e) + " is " + Tree.at(all, key(e)) + "; " + Strict.expected(e.getTargetType())
                             + " is expected",
                     e);
         } catch (InputCoercionException e) {
@@ -170,15 +169,5 @@ public final class ConfigurationFile {
             throw new Refusal(source + " holds no keys; see docs/USE.md");
         }
         return file;
-    }
-
-    private static String expected(Class<?> type) {
-        return switch (type.getSimpleName()) {
-            case "int", "long" -> "a whole number";
-            case "double" -> "a number such as 0.01 or 1e-2";
-            case "Double" -> "a number or null";
-            case "boolean" -> "true or false";
-            default -> type.isEnum() ? "one of " + Arrays.toString(type.getEnumConstants()) : "a text";
-        };
     }
 }

@@ -3,9 +3,15 @@ package hypertransfer.train.file;
 import hypertransfer.core.Refusal;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.exc.InputCoercionException;
 import tools.jackson.databind.DatabindException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.MapperFeature;
@@ -13,6 +19,8 @@ import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.PropertyNamingStrategies;
 import tools.jackson.databind.cfg.EnumFeature;
 import tools.jackson.databind.cfg.MapperBuilder;
+import tools.jackson.databind.exc.InvalidFormatException;
+import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -21,6 +29,10 @@ import tools.jackson.databind.json.JsonMapper;
  */
 public final class Strict {
     private static final long LARGEST = 4 << 20;
+
+    /** How Jackson's sentences name what they met. */
+    private static final Pattern KIND =
+            Pattern.compile("(Array|Object|String|Boolean|Integer|Floating-point|Number) value(?: \\(([^(`]*)\\))?");
 
     private static final JsonMapper JSON = strict(JsonMapper.builder()).build();
 
@@ -67,23 +79,66 @@ public final class Strict {
 
     /** What is wrong with a text, without the names of Java's classes. */
     public static String reason(JacksonException e) {
-        return e.getCause() instanceof IOException io
-                ? Atomic.reason(io)
+        if (e.getCause() instanceof IOException io) {
+            return Atomic.reason(io);
+        }
+        return e instanceof MismatchedInputException other
+                        && e.getOriginalMessage().startsWith("Cannot ")
+                ? expected(other.getTargetType()) + " is expected, not " + found(other)
                 : e.getOriginalMessage()
                         .replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "")
                         .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle")
                         .replaceFirst("^Duplicate Object property (\"[^\"]*\")", "the key $1 is there twice")
                         .replaceAll("\\s*\\R\\s*(\\^\\s*)?", " ")
+                        .replaceFirst(
+                                "^Numeric value \\((.*?)\\) out of range of `\\w+`", "the number $1 is out of range")
                         .replace(" in reader, line", ", line")
                         .strip();
     }
 
+    /** What a file must have where a record has a value of this type. */
+    public static String expected(Class<?> type) {
+        return switch (type.getSimpleName()) {
+            case "int", "long", "Integer", "Long" -> "a whole number";
+            case "double" -> "a number such as 0.01 or 1e-2";
+            case "Double" -> "a number or null";
+            case "boolean", "Boolean" -> "true or false";
+            default ->
+                type.isEnum()
+                        ? "one of " + Arrays.toString(type.getEnumConstants())
+                        : Collection.class.isAssignableFrom(type) || type.isArray()
+                                ? "a list"
+                                : Map.class.isAssignableFrom(type) || type.isRecord() ? "a group of keys" : "a text";
+        };
+    }
+
+    /** What is there instead, as far as Jackson says it. */
+    private static String found(MismatchedInputException e) {
+        if (e instanceof InvalidFormatException format) {
+            return JSON.writeValueAsString(format.getValue());
+        }
+        Matcher met = KIND.matcher(e.getOriginalMessage());
+        if (!met.find()) {
+            return e.getOriginalMessage().startsWith("Cannot map `null`") ? "null" : "this";
+        }
+        boolean value = met.group(2) != null && !met.group(2).startsWith("token ");
+        return switch (value ? "" : met.group(1)) {
+            case "" -> met.group(2);
+            case "Array" -> "a list";
+            case "Object" -> "a group of keys";
+            case "String" -> "a text";
+            case "Boolean" -> "true or false";
+            default -> "a number";
+        };
+    }
+
     /** The key at which reading failed, as it is written in the file. */
     public static String place(JacksonException e) {
-        if (!(e instanceof DatabindException bad) || bad.getPath().isEmpty()) {
+        boolean value = e instanceof DatabindException || e instanceof InputCoercionException;
+        if (!value || e.getPath().isEmpty()) { // broken text belongs to no key
             return "";
         }
-        return bad.getPath().stream()
+        return e.getPath().stream()
                         .map(r -> r.getPropertyName() == null ? "[" + r.getIndex() + "]" : r.getPropertyName())
                         .collect(Collectors.joining("."))
                 + ": ";

@@ -42,6 +42,14 @@ public record RecordedRates(
         @JsonInclude(JsonInclude.Include.NON_NULL) Map<String, List<Double>> decays) {
     private static final List<String> SERIES = List.of("rate", "effective", "replay");
 
+    /** A series by its name; refuses one that there is not. */
+    public static String known(String series) {
+        if (!SERIES.contains(series)) {
+            throw new Refusal("the series is '" + series + "'; it must be rate, effective or replay");
+        }
+        return series;
+    }
+
     public static RecordedRates read(Path file) {
         require(file);
         RecordedRates recorded = Strict.json(file, RecordedRates.class, "a recorded schedule");
@@ -106,9 +114,7 @@ public record RecordedRates(
      * @param told what could not be read
      */
     public static RecordedRates of(Run run, String series, Consumer<String> told) {
-        if (!SERIES.contains(series)) {
-            throw new Refusal("the series is '" + series + "'; it must be rate, effective or replay");
-        }
+        known(series);
         int steps = run.configuration().steps(), last = -1;
         List<String> names = run.provenance().matrices();
         if (names.isEmpty()) {
