@@ -150,9 +150,8 @@ public final class CompareCommand implements Callable<Integer> {
         out.println("baseline: " + baseline + ", the first side; --baseline SIDE chooses another");
         long tests = c.differences().stream().filter(d -> d.ends().p() != null).count();
         for (Comparison.Difference d : c.differences()) {
-            out.printf(
-                    "%s - %s at step %d: %+.5f; ",
-                    d.name(), baseline, d.at(), d.ends().mean());
+            String mean = Table.number("%+.5f", d.ends().mean());
+            out.printf("%s - %s at step %d: %s; ", d.name(), baseline, d.at(), mean);
             String rates = d.rates() == null ? "unknown" : String.format("%.1e (relative)", d.rates());
             out.printf("largest difference of training losses %.2e, of effective rates %s; ", d.largest(), rates);
             out.print(
@@ -169,7 +168,8 @@ public final class CompareCommand implements Callable<Integer> {
                 out.println("  one common seed: too few to say whether this is noise");
             } else {
                 String holm = tests < 2 ? "" : String.format(", %.2g by Holm for %d tests", ends.holm(), tests);
-                out.printf("  %d common seeds: 95 %% interval %+.5f to %+.5f, ", ends.pairs(), ends.low(), ends.high());
+                String low = Table.number("%+.5f", ends.low()), high = Table.number("%+.5f", ends.high());
+                out.printf("  %d common seeds: 95 %% interval %s to %s, ", ends.pairs(), low, high);
                 out.printf("p = %.2g%s: ", ends.p(), holm);
                 out.println(ends.holm() < NOISE ? "more than noise" : "within noise");
             }

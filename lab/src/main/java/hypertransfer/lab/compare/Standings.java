@@ -91,7 +91,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
         private String interval() {
             return difference == null || difference.low() == null
                     ? null
-                    : "%+.4f to %+.4f".formatted(difference.low(), difference.high());
+                    : Table.number("%+.4f", difference.low()) + " to " + Table.number("%+.4f", difference.high());
         }
 
         private String values() {
@@ -100,13 +100,17 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                     .collect(Collectors.joining(" "));
         }
 
+        private static String percent(double share) {
+            return Table.number("%.0f", 100 * share);
+        }
+
         private String shared() {
             if (share == null) {
                 return null;
             }
-            String mean = "%.0f %%".formatted(100 * share.mean());
+            String mean = percent(share.mean()) + " %";
             return share.low() != null
-                    ? mean + " (%.0f to %.0f)".formatted(100 * share.low(), 100 * share.high())
+                    ? mean + " (" + percent(share.low()) + " to " + percent(share.high()) + ")"
                     : losses.length == 1 ? mean : "unclear";
         }
     }

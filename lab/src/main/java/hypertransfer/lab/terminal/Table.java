@@ -21,7 +21,9 @@ public final class Table<T> {
     private record Column<T>(String head, String format, Function<T, ?> value, Function<String, Ink> ink) {
         String cell(T row) {
             Object found = value.apply(row);
-            return found == null || found.equals(Double.NaN) ? "-" : format.formatted(found);
+            return found == null || found.equals(Double.NaN)
+                    ? "-"
+                    : found instanceof Double number ? number(format, number) : format.formatted(found);
         }
 
         String padded(String cell, int width) {
@@ -30,6 +32,12 @@ public final class Table<T> {
     }
 
     private final List<Column<T>> columns = new ArrayList<>();
+
+    /** A number as people read it: one that is rounded to zero has the sign of zero. */
+    public static String number(String format, double value) {
+        String text = format.formatted(value);
+        return text.matches("[^1-9]*-[^1-9]*0[^1-9]*") ? format.formatted(0.0) : text;
+    }
 
     /** Adds a column; a value that is null or no number is a dash. */
     public Table<T> column(String head, String format, Function<T, ?> value) {
