@@ -22,7 +22,12 @@ public final class Agreement {
         List<Map<String, String>> all = new ArrayList<>();
         for (String text : ranks.texts(own)) {
             Map<String, String> theirs = new LinkedHashMap<>();
-            text.lines().forEach(line -> theirs.put(line.split("\t", 2)[0], line.split("\t", 2)[1]));
+            text.lines()
+                    .forEach(
+                            line -> { // another version may write them in another way
+                                String[] fact = line.split("\t", 2);
+                                theirs.put(fact[0], fact.length == 2 ? fact[1] : "");
+                            });
             all.add(theirs);
         }
         Set<String> keys = new LinkedHashSet<>();

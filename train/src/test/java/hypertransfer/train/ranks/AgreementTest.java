@@ -34,6 +34,20 @@ class AgreementTest {
         });
     }
 
+    /** It was an ArrayIndexOutOfBoundsException, and nobody learned that the builds differ. */
+    @Test
+    void anotherVersionMayWriteFactsInAnotherWay() throws Exception {
+        Threads.run(2, ranks -> {
+            if (ranks.rank() == 1) {
+                ranks.texts("version=2");
+            } else {
+                assertRefused(
+                        () -> Agreement.compare(ranks, Map.of("version", "1")),
+                        "the ranks differ: version is 1 at rank 0 and absent at rank 1");
+            }
+        });
+    }
+
     @Test
     void tabsAndLinesDoNotMatter() throws Exception {
         Threads.run(2, ranks -> Agreement.compare(ranks, Map.of("the file a\nb\tc", "a\tb\nc")));
