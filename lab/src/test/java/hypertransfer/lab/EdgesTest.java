@@ -67,6 +67,19 @@ class EdgesTest {
         }
     }
 
+    /** The first was told as another run, the second ignored, the third a fault of the disk, the last a tensor of -64 rows. */
+    @Test
+    void whatWasToldAsSomethingElse() {
+        Path run = train();
+        assertThat(ht.refused("verify", run, "--set", "=1")).contains("--set takes key=value", "it was given '=1'");
+        assertThat(ht.refused("rates", run, "--to", "")).contains("unknown optimizer ''");
+        assertThat(ht.refused("import", dir, file, "--out", dir.resolve("new")))
+                .contains(dir + " is a directory; give a .safetensors file");
+        assertThat(ht.refused("train", file, "--set model.accumulation=2147483647 --out", dir.resolve("new")))
+                .contains("model.accumulation has 2147483647 micro-batches of 16 tokens");
+        assertThat(dir.resolve("new")).doesNotExist();
+    }
+
     @Test
     void aFinishedRunWithoutWeightsIsRefusedAndLeftAlone() throws Exception {
         Path run = train();

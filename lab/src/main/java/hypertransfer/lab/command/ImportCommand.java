@@ -52,6 +52,9 @@ public final class ImportCommand implements Runnable {
         if (Files.exists(Options.Out.checked(out))) {
             throw new Refusal(out + " is already there; choose another --out");
         }
+        if (Files.isDirectory(weights)) {
+            throw new Refusal(weights + " is a directory; give a .safetensors file in it");
+        }
         Configuration asked = Experiment.configuration(file, set.settings);
         Configuration c = Launch.on(Engines.choose(asked.engine()), asked);
         Launch.requireRoom(c);

@@ -80,6 +80,7 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     private Configuration configuration(Run stored) {
+        ConfigurationFile.check("--set", set.settings);
         List<String> other =
                 set.keys().stream().filter(key -> !key.equals("engine")).toList();
         if (!other.isEmpty()) {

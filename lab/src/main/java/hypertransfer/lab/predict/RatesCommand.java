@@ -230,8 +230,10 @@ public final class RatesCommand implements Runnable {
     }
 
     private List<String> optimizer() {
-        return switch (to == null ? "" : to.toLowerCase(Locale.ROOT)) {
-            case "" -> List.of();
+        if (to == null) {
+            return List.of();
+        }
+        return switch (to.toLowerCase(Locale.ROOT)) {
             case "muon" -> List.of("matrices.direction=muon", "matrices.mode=base");
             case "muonh" -> List.of("matrices.direction=muon", "matrices.mode=hyperball");
             case "adamw" -> List.of("matrices.direction=adam", "matrices.mode=base");

@@ -1,5 +1,6 @@
 package hypertransfer.train.network;
 
+import hypertransfer.core.Refusal;
 import hypertransfer.engine.Dims;
 import hypertransfer.engine.Engine;
 import hypertransfer.engine.Format;
@@ -105,6 +106,11 @@ public final class Network {
         }
         last = engine.tensor(operand, "last", dims.N(), C);
         lastNorm = norm(parameters.headGain, statistic("last.r", 1));
+        if ((long) micros * dims.N() > Integer.MAX_VALUE) {
+            throw new Refusal(
+                    "model.accumulation has %d micro-batches of %d tokens for one process; a step may have fewer than 2^31 tokens there, so lower it"
+                            .formatted(micros, dims.N()));
+        }
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {
             microLosses.add(engine.slice(losses, "losses." + micro, micro * dims.N(), dims.N()));
