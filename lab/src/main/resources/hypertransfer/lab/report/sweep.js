@@ -102,7 +102,7 @@ const setting = (axes, { at }) => axes.map((axis, i) => short(axis.key) + '=' + 
 const short = key => (swept().filter(axis => axis.key.endsWith(key.replace(/^.*(?=\.)/, ''))).length > 1 ? key : key.replace(/^.*\./, ''));
 
 /** Where 'ht sweep' puts more points of the sweep that a run is of. */
-const sweepOf = ({ folder: path }) => (/[/][^/=]+=[^/]*$/.test(path) ? ' --out ' + folder({ folder: path.replace(/[/][^/]*$/, '') }) : '');
+const sweepOf = ({ folder: path }) => (/[/][^/=]+=[^/]*$/.test(path) ? ' --out ' + word(path.replace(/[/][^/]*$/, '')) : '');
 
 /** A best value on the border of the grid may not be the best there is. */
 function edge(axes, lowest) {
@@ -111,7 +111,7 @@ function edge(axes, lowest) {
   const ends = grid.filter(({ at, values }) => values.length > 2 && d3.extent(values).includes(at));
   const beyond = ({ key, at, values }) => {
     const [from, before] = values[0] === at ? values : values.slice(-2).reverse();
-    return `--grid ${key}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
+    return `--grid ${word(key)}=${[1, 2].map(i => plain(from * (from / before) ** i)).sort((a, b) => a - b).join(',')}`;
   };
   return ends.length ? [`The best lies on the edge of ${ends.map(({ key }) => short(key)).join(' and ')}: extend the grid.`, `Next: ht sweep ${folder(lowest.run)}/config.yaml ${ends.map(beyond).join(' ')}${sweepOf(lowest.run)}`] : [];
 }

@@ -85,8 +85,11 @@ function warning() {
   return `These runs turn their matrices at rates that differ ${fold < 10 ? d3.format('.2~r')(fold) : whole(fold)}-fold (${ends}): they compare rates as well as optimizers. “ht fair ${folder(slow.lead)} ${folder(fast.lead)}” trains them at the same effective rates.`;
 }
 
-/** Where a run is, as a shell takes it. */
-const folder = ({ folder }) => (/^[\w./=:@%+-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`);
+/** A path or a setting as a shell takes it. */
+const word = text => (/^[\w./=:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** Where a run is, the same. */
+const folder = run => word(run.folder);
 
 /** What every term on the page means: shown where a term is pointed at, and listed at the end. */
 const TERMS = {

@@ -83,6 +83,22 @@ class ManyRunsTest {
         browser.has(1, "#table tbody tr");
     }
 
+    /** A shell took the bar of a group's pattern for a pipe. */
+    @Test
+    void theNextCommandOfASweepIsQuoted() throws Exception {
+        for (double rate : new double[] {0.005, 0.01, 0.02, 0.04}) {
+            for (double decay : new double[] {0.05, 0.1, 0.2}) {
+                SyntheticRun run = run(
+                        "r" + rate + "-d" + decay,
+                        "matrices.groups.fc|o.rate=" + rate,
+                        "matrices.groups.fc|o.decay=" + decay);
+                lower(run, rate == 0.04 && decay == 0.1 ? 0.2 : 0);
+            }
+        }
+        open();
+        assertThat(browser.text("#sweep-curve")).contains("'matrices.groups.fc|o.rate'=0.08,0.16");
+    }
+
     @Test
     void placebosCirclesAndEqualRuns() throws Exception {
         run("muon", "matrices.mode=base");
