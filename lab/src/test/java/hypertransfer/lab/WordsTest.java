@@ -108,6 +108,8 @@ class WordsTest {
         assertThat(Run.Curves.read(other, none -> {}).losses().get(0)).isCloseTo(first, within(1e-6));
         assertThat(ht.refused("export", run, "--out", dir.resolve("x"), "--step 2"))
                 .contains("has no checkpoint of step 2; it has those of [3]");
+        assertThat(ht.refused("train", file, "--set from.run=nowhere --out", dir.resolve("x")))
+                .contains("nowhere has no checkpoint of step 0; it has none."); // "those of []"
     }
 
     @Test

@@ -55,8 +55,10 @@ public record Checkpoints(Run run) {
     <T> T at(int step, BiFunction<Checkpoint, SafeTensors, T> use) {
         List<Path> all = run.checkpoints();
         if (!all.contains(numbers(step))) {
-            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has those of "
-                    + all.stream().map(Run::step).toList()
+            String there = all.isEmpty()
+                    ? "none"
+                    : "those of " + all.stream().map(Run::step).toList();
+            throw new Refusal(run.directory() + " has no checkpoint of step " + step + "; it has " + there
                     + ". Train it again with checkpoint.every and checkpoint.keep set to save and keep that step");
         }
         Checkpoint checkpoint = Checkpoint.read(numbers(step));
