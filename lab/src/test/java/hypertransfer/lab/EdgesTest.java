@@ -76,7 +76,7 @@ class EdgesTest {
         assertThat(ht.refused("import", dir, file, "--out", dir.resolve("new")))
                 .contains(dir + " is a directory; give a .safetensors file");
         assertThat(ht.refused("train", file, "--set model.accumulation=2147483647 --out", dir.resolve("new")))
-                .contains("model.accumulation has 2147483647 micro-batches of 16 tokens");
+                .contains("model.accumulation gives one process 2147483647 micro-batches of 16 tokens");
         assertThat(dir.resolve("new")).doesNotExist();
     }
 

@@ -107,9 +107,8 @@ public final class Network {
         last = engine.tensor(operand, "last", dims.N(), C);
         lastNorm = norm(parameters.headGain, statistic("last.r", 1));
         if ((long) micros * dims.N() > Integer.MAX_VALUE) {
-            throw new Refusal(
-                    "model.accumulation has %d micro-batches of %d tokens for one process; a step may have fewer than 2^31 tokens there, so lower it"
-                            .formatted(micros, dims.N()));
+            throw new Refusal("model.accumulation gives one process " + micros + " micro-batches of " + dims.N()
+                    + " tokens per step; together they must be fewer than 2^31, so lower it");
         }
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {

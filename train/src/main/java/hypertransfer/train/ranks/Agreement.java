@@ -22,12 +22,10 @@ public final class Agreement {
         List<Map<String, String>> all = new ArrayList<>();
         for (String text : ranks.texts(own)) {
             Map<String, String> theirs = new LinkedHashMap<>();
-            text.lines()
-                    .forEach(
-                            line -> { // another version may write them in another way
-                                String[] fact = line.split("\t", 2);
-                                theirs.put(fact[0], fact.length == 2 ? fact[1] : "");
-                            });
+            for (String line : text.lines().toList()) {
+                String[] fact = line.split("\t", 2);
+                theirs.put(fact[0], fact.length == 2 ? fact[1] : ""); // another version may write it in another way
+            }
             all.add(theirs);
         }
         Set<String> keys = new LinkedHashSet<>();
