@@ -7,7 +7,6 @@ import hypertransfer.lab.experiment.Experiment;
 import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.experiment.Plan;
 import hypertransfer.lab.experiment.Sharing;
-import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
@@ -326,10 +325,7 @@ public record Standings(List<Part> parts, List<Twin> twins) {
                 .flatMap(run -> runs(plans, run))
                 .map(Run::directory)
                 .toList();
-        Path page = directory.resolve("report.html");
-        Sharing.inTurn(() -> Report.write(experiment.title(), null, runs, page, message.toString()));
-        words.println("report: " + page.toAbsolutePath().normalize().toUri());
-        words.flush();
+        Sharing.report(experiment.title(), runs, directory, words, message.toString());
         if (json.only) {
             json.line(this);
         }

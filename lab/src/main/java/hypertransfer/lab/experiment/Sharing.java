@@ -1,6 +1,7 @@
 package hypertransfer.lab.experiment;
 
 import hypertransfer.core.Refusal;
+import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.log.RunLock;
@@ -81,8 +82,16 @@ public final class Sharing {
         return trained++ == 0 ? "" : "; " + StepLine.duration(seconds) + " left for these " + runs.size() + " runs";
     }
 
+    /** The page of all runs in their directory, with messages that no run has. */
+    public static void report(String title, List<Path> runs, Path directory, PrintWriter words, String... more) {
+        Path page = directory.resolve("report.html");
+        inTurn(() -> Report.write(title, null, runs, page, more));
+        words.println("report: " + page.toAbsolutePath().normalize().toUri());
+        words.flush();
+    }
+
     /** Writes a file that every process writes when all runs are done, each the same: one after the other. */
-    public static void inTurn(Runnable writing) {
+    static void inTurn(Runnable writing) {
         for (int left = TURNS; ; left--) {
             try {
                 writing.run();

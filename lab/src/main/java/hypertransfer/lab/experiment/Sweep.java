@@ -3,7 +3,6 @@ package hypertransfer.lab.experiment;
 import hypertransfer.core.Diverged;
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.lab.report.Report;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.lab.terminal.Width;
@@ -231,10 +230,7 @@ public final class Sweep {
         if (!edges.isEmpty()) { // it may not be the best there is
             words.println("the best lies on the edge of " + edges + ": extend the grid; the page proposes values");
         }
-        Path page = directory.resolve("report.html");
-        Sharing.inTurn(() -> Report.write(null, null, List.copyOf(points.keySet()), page));
-        words.println("report: " + page.toAbsolutePath().normalize().toUri());
-        words.flush();
+        Sharing.report(null, List.copyOf(points.keySet()), directory, words);
         return any;
     }
 
