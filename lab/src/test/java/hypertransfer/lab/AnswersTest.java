@@ -101,7 +101,7 @@ class AnswersTest {
         assertThat(ht.refused("predict", MUON, "--set seed=8 --set steps=9 --csv", csv))
                 .contains("is already there; choose another --csv");
         assertThat(ht.refused("predict", MUON, "--csv", directory)) // it was exit code 6
-                .contains("--csv is '" + directory + "', a directory; it must name a file");
+                .contains("--csv is '" + directory + "', which is not a file but a directory");
         assertThat(csv).as("stays").hasContent(String.join("\n", lines));
     }
 

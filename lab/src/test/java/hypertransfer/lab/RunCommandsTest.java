@@ -161,6 +161,10 @@ class RunCommandsTest {
                         "nearest named schedule",
                         "one schedule for all: linear, peak 0.02000, warm-up 0.000, final ratio 0.2500",
                         "error 0.0 %");
+        Path one = dir.resolve("one"); // the table was written, and then the schedule over it
+        assertThat(ht.refused("schedule", ball, "--out", one, "--csv", one))
+                .contains("--out and --csv both name " + one);
+        assertThat(one).doesNotExist();
         ht.fine("schedule", ball, "--series replay --csv", csv);
         List<String> rows = Files.readAllLines(csv);
         assertThat(rows).hasSize(1 + 6 * 12);

@@ -1,6 +1,5 @@
 package hypertransfer.lab.command;
 
-import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.report.Paper;
 import hypertransfer.lab.report.Report;
@@ -55,12 +54,8 @@ public final class ReportCommand implements Runnable {
     @Override
     public void run() {
         Options.Out.file("--out", out);
-        if (pdf != null
-                && Options.Out.file("--pdf", pdf)
-                        .toAbsolutePath()
-                        .normalize()
-                        .equals(out.toAbsolutePath().normalize())) {
-            throw new Refusal("--out and --pdf both name " + out + "; one of them would be lost, so name two files");
+        if (pdf != null) {
+            Options.Out.differ("--out and --pdf", out, Options.Out.file("--pdf", pdf));
         }
         Report report = Report.write(title, note, places, out);
         PrintWriter print = spec.commandLine().getOut(),

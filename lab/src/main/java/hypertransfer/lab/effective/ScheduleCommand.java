@@ -3,6 +3,7 @@ package hypertransfer.lab.effective;
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.Csv;
 import hypertransfer.lab.command.option.JsonOption;
+import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.lab.terminal.Table;
 import hypertransfer.train.log.Run;
@@ -69,8 +70,10 @@ public final class ScheduleCommand implements Runnable {
             throw new Refusal(out + " is already there; choose another --out");
         }
         RecordedRates recorded = RecordedRates.of(new Run(run), series, json::warn);
-        Answer answer = answer(recorded, out == null ? run.resolve("schedule-" + series + ".json") : out);
+        Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
+        Answer answer = answer(recorded, to);
         if (csv != null) {
+            Options.Out.differ("--out and --csv", to, csv);
             write(recorded);
         }
         recorded.write(Path.of(answer.file));

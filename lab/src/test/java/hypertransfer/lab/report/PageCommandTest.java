@@ -25,7 +25,7 @@ class PageCommandTest {
         assertThat(new Ht().refused("page --out /")).contains("--out is '/'");
         // it was exit code 6, "cannot write: Is a directory"
         assertThat(new Ht().refused("page", "--out", folder))
-                .contains("--out is '" + folder + "', a directory; it must name a file");
+                .contains("--out is '" + folder + "', which is not a file but a directory");
         assertThat(new Ht().fine("page", "--help")).contains("ht page --out rates.html");
     }
 

@@ -30,7 +30,7 @@ class ReportCommandTest {
                 .contains(out.toUri().toString());
         Path page = folder.resolve("page.html"); // it was written before --pdf was refused, with exit code 6
         assertThat(new Ht().refused("report", folder, "--out", page, "--pdf", folder))
-                .contains("--pdf is '" + folder + "', a directory; it must name a file");
+                .contains("--pdf is '" + folder + "', which is not a file but a directory");
         assertThat(new Ht().refused("report", folder, "--out", folder)).contains("--out is '" + folder + "'");
         assertThat(page).doesNotExist();
         assertThat(out).content().startsWith("<!doctype html>").doesNotContainPattern("\\{\\{\\w+}}");

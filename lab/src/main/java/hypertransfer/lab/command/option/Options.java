@@ -128,10 +128,17 @@ public final class Options {
         /** A file to write, which is no directory: that would be told when everything else is done, or as a fault of the disk. */
         public static Path file(String option, Path path) {
             if (Files.isDirectory(path)) {
-                throw new Refusal(option + " is '" + path + "', a directory; it must name a file, such as "
-                        + path.resolve("mine"));
+                throw new Refusal(option + " is '" + path
+                        + "', which is not a file but a directory; name a file, such as " + path.resolve("mine"));
             }
             return path;
+        }
+
+        /** Refuses two options that name one file. */
+        public static void differ(String options, Path a, Path b) {
+            if (a.toAbsolutePath().normalize().equals(b.toAbsolutePath().normalize())) {
+                throw new Refusal(options + " both name " + a + "; one of them would be lost, so name two files");
+            }
         }
 
         /** In {@code out/}, named after a file, or after the run whose configuration it is. */
