@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.lab.experiment.Launch;
-import hypertransfer.lab.terminal.Exit;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Run;
