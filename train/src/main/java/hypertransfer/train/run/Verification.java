@@ -59,29 +59,31 @@ public record Verification(
      * @param open the keys that may be others than those of its checkpoint
      */
     private record Settings(Configuration c, int to, Set<String> open) {
-        private static final Pattern CHANGE = Pattern.compile("step (\\d+): (.*)"),
-                KEY = Pattern.compile("([\\w.-]+):? was (.*), is .*");
+        private static final Pattern CHANGE = Pattern.compile("step (\\d+): (.*)"); // see Run.changes
+
+        /** What can be set back: no files, which have a colon, and no key of a group that was not there before. */
+        private static final Pattern BEFORE =
+                Pattern.compile("(?!matrices[.]groups[.]\\S+ was null)([^ :]+) was (.*), is .*");
 
         static Settings of(Run run, Configuration now, int from, int to) {
-            Set<String> open =
-                    new HashSet<>(Set.of("engine")); // another machine may have other vectors: that is the question
+            Set<String> open = new HashSet<>();
+            open.add("engine"); // another machine may have other vectors: that is the question
             List<String> before = new ArrayList<>();
             int end = to;
-            for (String change : run.changes().reversed()) {
-                Matcher read = CHANGE.matcher(change);
-                int step = read.matches() ? Integer.parseInt(read.group(1)) : -1;
-                if (step < from) {
-                    continue;
+            for (String line : run.changes().reversed()) {
+                Matcher change = CHANGE.matcher(line);
+                int step = change.matches() ? Integer.parseInt(change.group(1)) : -1;
+                if (step > from) {
+                    end = Math.min(end, step);
                 }
-                for (Matcher key :
-                        Stream.of(read.group(2).split("; ")).map(KEY::matcher).toList()) {
-                    if (key.matches() && step == from) {
-                        open.add(key.group(1));
-                    } else if (key.matches()) {
-                        before.add(key.group(1) + "=" + key.group(2));
+                for (String what : step < from ? new String[0] : change.group(2).split("; ")) {
+                    Matcher value = BEFORE.matcher(what);
+                    if (step == from) {
+                        open.add(what.replaceFirst("[ :].*", ""));
+                    } else if (value.matches()) {
+                        before.add(value.group(1) + "=" + value.group(2));
                     }
                 }
-                end = step == from ? end : Math.min(end, step);
             }
             return new Settings(ConfigurationFile.with(now, before.toArray(String[]::new)), end, open);
         }
