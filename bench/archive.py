@@ -3,7 +3,7 @@
 
 Without checkpoints, events and locks. Of matrices.jsonl it keeps every 10th step up to 320, every 20th up to 600, then every 100th
 and the last; with --every N every Nth and the last. Runs keep their place in the folder that all have in common: seed-1234/muon
-and seed-1235/muon are two.
+and seed-1235/muon are two. With --folder, further runs are unpacked into another archive's folder.
 """
 import argparse
 import io
@@ -36,14 +36,14 @@ def recorded(run):
     return [file] if file.is_file() and not beside.is_dir() else []
 
 
-def main(archive, runs, every, curves, experiment):
+def main(archive, runs, every, curves, experiment, folder):
     if archive.exists():
         raise SystemExit(f"{archive} exists; give a new name")
     runs = sorted({run.resolve() for run in runs})
     for run in runs:
         if not (run / "config.yaml").is_file():
             raise SystemExit(f"{run} is not a run: it has no config.yaml")
-    folder = archive.name.removesuffix(".tar.xz")
+    folder = folder or archive.name.removesuffix(".tar.xz")
     common = os.path.commonpath([run.parent for run in runs])
     with tarfile.open(archive, "w:xz", preset=9) as out:
 
@@ -58,7 +58,7 @@ def main(archive, runs, every, curves, experiment):
             out.addfile(entry, io.BytesIO(data))
 
         if experiment:
-            add("experiment.yaml", experiment)
+            add(experiment.name, experiment)
         for run in runs:
             schedule = recorded(run)
             for file in [run / name for name in FILES if (run / name).exists()] + schedule:
@@ -71,5 +71,6 @@ if __name__ == "__main__":
     options.add_argument("runs", type=pathlib.Path, nargs="+")
     options.add_argument("--every", type=int, help="the steps of matrices.jsonl to keep")
     options.add_argument("--curves", type=lambda text: text.split(","), help="its curves to keep, such as norm,effective")
-    options.add_argument("--experiment", type=pathlib.Path, help="the file that ht reproduce trained, kept as experiment.yaml")
+    options.add_argument("--experiment", type=pathlib.Path, help="the file that ht reproduce trained, kept beside the runs")
+    options.add_argument("--folder", help="the folder inside (default: the archive's name)")
     main(**vars(options.parse_args()))

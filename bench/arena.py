@@ -2,12 +2,14 @@
 """The tables of docs/ARENA.md, from the lines that `ht reproduce EXPERIMENT --json` prints for the runs in docs/runs:
 
     mkdir -p out
-    for study in arena-853k record-131k record-853k learned-131k; do
+    for study in arena-853k arena-853k-seeds record-131k record-853k record-853k-seeds learned-131k; do
       tar xJf docs/runs/$study.tar.xz -C out
-      ./ht reproduce out/$study/experiment.yaml --out out/$study --json
+    done
+    for study in arena-853k/experiment arena-853k/seeds record-131k/experiment record-853k/experiment record-853k/seeds learned-131k/experiment; do
+      ./ht reproduce out/$study.yaml --out out/${study%/*} --json
     done | python3 bench/arena.py [--write] [FILE]
 
-All four lines are needed, in this order. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any;
+All six lines are needed, in this order. Says which tables of FILE (docs/ARENA.md) are not those of the runs, exit code 1 if there are any;
 with --write writes them.
 """
 import json
@@ -29,7 +31,7 @@ def minus(row):
     """The difference and its interval; bold where it is more than noise by Holm."""
     if "mean" not in row:
         return ""
-    mean, low, high = (f"{round(row[key], 3) + 0:+.3f}" for key in ("mean", "low", "high"))
+    mean, low, high = (f"{row[key]:+.3f}".replace("+0.000", "0.000").replace("-0.000", "0.000") for key in ("mean", "low", "high"))
     return f"{f'**{mean}**' if row['holm'] < 0.05 else mean} ({low} to {high})"
 
 
@@ -62,12 +64,11 @@ def directions(parts):
 
 
 def policies(parts):
-    own, muon, ball = rows(parts, "own"), rows(parts, "by-muon"), rows(parts, "by-muonh")
-    head = ("", "rate", "angle", "minus Muon", "plain Muon at its rates, minus Muon", "share, Muon", "plain MuonH at its rates, minus MuonH", "share, MuonH")
+    sides = [(text, rows(parts, part)) for part, text in (("by-muon", "Muon"), ("by-muonh", "MuonH")) if part in parts]
+    head = ("", "rate", "angle", "minus Muon", *(cell for text, _ in sides for cell in (f"plain {text} at its rates, minus {text}", f"share, {text}")))
     return head, [
-        (name(row), rate(row), f"{row['angle']:.2f}", minus(row), minus(muon.get(key, {})), share(muon.get(key, {})), minus(ball.get(key, {})),
-         share(ball.get(key, {})))
-        for key, row in own.items()
+        (name(row), rate(row), f"{row['angle']:.2f}", minus(row), *(cell(side.get(key, {})) for _, side in sides for cell in (minus, share)))
+        for key, row in rows(parts, "own").items()
     ]
 
 
@@ -83,12 +84,16 @@ def norms(parts):
     ]
 
 
+TABLES = {"directions": directions, "directions-seeds": directions, "policies": policies, "larger": policies, "larger-seeds": policies, "norms": norms}
+
+
 def main(*arguments):
     files = [pathlib.Path(argument) for argument in arguments if argument != "--write"] or [ROOT / "docs" / "ARENA.md"]
     answers = [json.loads(line) for line in sys.stdin if line.strip()]
-    parts = [{part["name"]: part for part in answer["parts"]} for answer in answers]
-    made = {"directions": directions(parts[0]), "policies": policies(parts[1]), "larger": policies(parts[2]), "norms": norms(parts[3])}
-    made = {name: table(*rows) for name, rows in made.items()}
+    made = {
+        name: table(*rows({part["name"]: part for part in answer["parts"]}))
+        for (name, rows), answer in zip(TABLES.items(), answers, strict=True)
+    }
     return fill(files, made, "--write" in arguments)
 
 

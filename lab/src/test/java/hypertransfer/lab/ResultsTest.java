@@ -78,9 +78,15 @@ class ResultsTest {
     @Test
     void arena() throws Exception {
         StringBuilder lines = new StringBuilder();
-        for (String study : List.of("arena-853k", "record-131k", "record-853k", "learned-131k")) {
-            Path folder = unpacked.resolve(study);
-            JsonNode line = new Ht().json("reproduce", folder.resolve("experiment.yaml"), "--out", folder);
+        for (String study : List.of(
+                "arena-853k/experiment",
+                "arena-853k/seeds",
+                "record-131k/experiment",
+                "record-853k/experiment",
+                "record-853k/seeds",
+                "learned-131k/experiment")) {
+            Path file = unpacked.resolve(study + ".yaml");
+            JsonNode line = new Ht().json("reproduce", file, "--out", file.getParent());
             lines.append(line).append('\n');
         }
         Path read = Files.writeString(dir.resolve("lines"), lines);
