@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -82,7 +83,43 @@ class VerifyTest {
         assertThat(ht.fine("verify", run)).contains("steps 16 to 20: equal to the bit");
         assertThat(ht.fine("verify", run, "--from 12")).contains("steps 12 to 16: equal to the bit");
         assertThat(ht.fine("verify", run, "--from 8")).contains("steps 8 to 12: equal to the bit");
-        assertThat(ht.fine("verify", run, "--from 0 --steps 20")).contains("steps 0 to 12: equal to the bit");
+        assertThat(ht.fine("verify", run, "--from 0 --steps 20"))
+                .contains("steps 0 to 12: equal to the bit", "; 12 steps of 16 tokens")
+                .contains("settings were changed at step 12 (changes.txt); the steps after it: ht verify " + run
+                        + " --from 12");
+    }
+
+    /** It was said that these numbers should be the same. */
+    @Test
+    void whatCannotBeSetBackIsNamed() {
+        ht.fine("train", run, "--set steps=16 --set matrices.groups.fc|o.rate=0.01");
+        assertThat(ht.refused("verify", run, "--from 0"))
+                .contains("was changed at step 12 (matrices.groups.fc|o.rate was null, is 0.01), which cannot be set"
+                        + " back; name --from 12 or a later step");
+        assertThat(ht.fine("verify", run, "--from 12")).contains("steps 12 to 16: equal to the bit");
+    }
+
+    @Test
+    void theEngineThatIsAskedForIsNotSetBack() {
+        ht.fine("train", run, "--set steps=16 --set engine=cpu");
+        assertThat(ht.fine("verify", run, "--from 8"))
+                .contains("steps 8 to 12: equal to the bit")
+                .doesNotContain(" was ");
+        assertThat(differs("verify", run, "--from 8 --set engine=cpu")).contains("steps 8 to 12: ", " lines differ");
+    }
+
+    /** The change of a step that was trained again was set back, too. */
+    @Test
+    void aRunThatWasWoundBackIsVerifiedWithTheChangesThatHold() throws Exception {
+        ht.fine("train", run, "--set steps=16 --set matrices.rate=0.03");
+        for (String step : List.of("12", "16")) {
+            Files.delete(run.resolve("checkpoints/step-000000" + step + ".json"));
+        }
+        ht.fine("train", run, "--set steps=16 --set matrices.rate=0.05");
+        assertThat(Files.readString(run.resolve("changes.txt")))
+                .startsWith("step 8: ")
+                .hasLineCount(1);
+        assertThat(ht.fine("verify", run, "--from 8")).contains("steps 8 to 16: equal to the bit");
     }
 
     @Test

@@ -117,7 +117,7 @@ public final class TransferCommand implements Callable<Integer> {
             print.println(Ink.YELLOW.on("warning:") + " --set " + String.join(", ", other)
                     + " makes this another run than its target: the gap will not be zero");
         }
-        for (String change : new Run(run).changes()) {
+        for (Run.Change change : new Run(run).changes()) {
             print.println(Ink.YELLOW.on("warning:") + " the target was changed at " + change
                     + ". A transfer has the last values from its first step on: the gap will not be zero");
         }

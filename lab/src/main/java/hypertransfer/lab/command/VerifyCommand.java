@@ -4,13 +4,14 @@ import hypertransfer.core.Refusal;
 import hypertransfer.lab.command.option.JsonOption;
 import hypertransfer.lab.command.option.Options;
 import hypertransfer.lab.experiment.Launch;
+import hypertransfer.lab.experiment.Next;
 import hypertransfer.lab.terminal.Exit;
 import hypertransfer.lab.terminal.Interrupt;
 import hypertransfer.lab.terminal.StepLine;
-import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
+import hypertransfer.train.run.Span;
 import hypertransfer.train.run.Verification;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -57,7 +58,7 @@ public final class VerifyCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         Run stored = new Run(run);
-        Configuration c = configuration(stored);
+        requireOnlyTheEngine();
         int last = stored.metrics().last(Line.Training.class).map(Line::step).orElse(-1) + 1;
         int start = start(stored, last);
         if (steps < 1) {
@@ -66,20 +67,26 @@ public final class VerifyCommand implements Callable<Integer> {
         int end = Math.min(start + steps, last);
         PrintWriter words = json.words();
         try (Interrupt interrupt = new Interrupt()) {
-            StepLine line = new StepLine(words, c, Optional.empty(), true);
+            Span span = Span.of(stored, start, end, set.settings);
+            StepLine line = new StepLine(words, span.c(), Optional.empty(), true);
             Verification found;
             try {
-                found = Verification.of(stored, c, start, end, Launch.provenance(), line, interrupt);
+                found = Verification.of(span, Launch.provenance(), line, interrupt);
             } finally {
                 line.end();
                 interrupt.rest();
             }
             json.either(found, out -> tell(out, found));
+            if (span.to() < end) {
+                words.println("  settings were changed at step " + span.to()
+                        + " (changes.txt); the steps after it: ht verify " + Next.word(run.toString()) + " --from "
+                        + span.to());
+            }
             return found.equal() ? Exit.FINE : Exit.CHECK_FAILED;
         }
     }
 
-    private Configuration configuration(Run stored) {
+    private void requireOnlyTheEngine() {
         ConfigurationFile.check("--set", set.settings);
         List<String> other =
                 set.keys().stream().filter(key -> !key.equals("engine")).toList();
@@ -87,7 +94,6 @@ public final class VerifyCommand implements Callable<Integer> {
             throw new Refusal(
                     "--set " + String.join(", ", other) + " would make it another run; only engine can be set here");
         }
-        return ConfigurationFile.with(stored.configuration(), set.settings.toArray(String[]::new));
     }
 
     private int start(Run stored, int last) {

@@ -21,6 +21,7 @@ import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -146,10 +147,30 @@ public record Run(Path directory) {
                 : said.with(begun() ? State.KILLED : State.NOT_BEGUN);
     }
 
-    /** What was changed when the run was resumed, one line for each time: the step, then keys with both values. */
-    public List<String> changes() {
+    /**
+     * What was changed when the run was resumed.
+     *
+     * @param step from which on; -1 where the line is not ours
+     * @param what keys with both values
+     */
+    public record Change(int step, String what) {
+        private static final Pattern LINE = Pattern.compile("step (\\d{1,9}): (.*)");
+
+        private static Change of(String line) {
+            Matcher read = LINE.matcher(line);
+            return read.matches() ? new Change(Integer.parseInt(read.group(1)), read.group(2)) : new Change(-1, line);
+        }
+
+        @Override
+        public String toString() {
+            return step < 0 ? what : "step " + step + ": " + what;
+        }
+    }
+
+    public List<Change> changes() {
         Path file = file(CHANGES);
-        return Files.exists(file) ? Atomic.told("read", file, () -> Files.readAllLines(file)) : List.of();
+        List<String> lines = Files.exists(file) ? Atomic.told("read", file, () -> Files.readAllLines(file)) : List.of();
+        return lines.stream().map(Change::of).toList();
     }
 
     /** Says in one sentence that settings were changed when the run was resumed, where they were. */

@@ -5,13 +5,15 @@ import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Hold;
+import hypertransfer.train.log.Run.Change;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashSet;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * A run held for writing, by one process at a time.
@@ -62,11 +64,15 @@ public record RunLock(Run run, Hold hold, Object identity) implements AutoClosea
         Atomic.write(run.file(Run.CONFIGURATION), ConfigurationFile.write(configuration));
     }
 
-    /** Notes what is trained otherwise from here on; the configuration only has the last values. */
-    public void changed(String what) {
-        Set<String> all = new LinkedHashSet<>(run.changes()); // the same once more after a kill
-        all.add(what);
-        Atomic.write(run.file(Run.CHANGES), String.join("\n", all) + "\n");
+    /** Notes what is trained otherwise from this step on; the configuration only has the last values. */
+    public void changed(int step, String what) {
+        Change now = new Change(step, what);
+        List<Change> all = new ArrayList<>(run.changes());
+        all.removeIf(other ->
+                other.equals(now) || other.step() > step); // once more after a kill; or of steps that are trained again
+        all.add(now);
+        Atomic.write(
+                run.file(Run.CHANGES), all.stream().map(change -> change + "\n").collect(Collectors.joining()));
     }
 
     /** Whether a process is writing the run now. */

@@ -183,7 +183,7 @@ public final class Trainer {
         if (lock != null) {
             record(session);
             if (!changes.isEmpty()) {
-                lock.changed("step " + step + ": " + changes);
+                lock.changed(step, changes);
             }
             if (!changed.isEmpty()) {
                 lock.configuration(c);

@@ -2,8 +2,6 @@ package hypertransfer.train.run;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.engine.ranks.Alone;
-import hypertransfer.train.config.Configuration;
-import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.file.Atomic;
 import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Line;
@@ -15,14 +13,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -52,43 +47,6 @@ public record Verification(
         return differences.isEmpty() && !Boolean.FALSE.equals(weights);
     }
 
-    /**
-     * What a span was trained with. Settings that were changed after it have the values that they had before, and it ends
-     * where they were changed.
-     *
-     * @param open the keys that may be others than those of its checkpoint
-     */
-    private record Settings(Configuration c, int to, Set<String> open) {
-        private static final Pattern CHANGE = Pattern.compile("step (\\d+): (.*)"); // see Run.changes
-
-        /** What can be set back: no files, which have a colon, and no key of a group that was not there before. */
-        private static final Pattern BEFORE =
-                Pattern.compile("(?!matrices[.]groups[.]\\S+ was null)([^ :]+) was (.*), is .*");
-
-        static Settings of(Run run, Configuration now, int from, int to) {
-            Set<String> open = new HashSet<>();
-            open.add("engine"); // another machine may have other vectors: that is the question
-            List<String> before = new ArrayList<>();
-            int end = to;
-            for (String line : run.changes().reversed()) {
-                Matcher change = CHANGE.matcher(line);
-                int step = change.matches() ? Integer.parseInt(change.group(1)) : -1;
-                if (step > from) {
-                    end = Math.min(end, step);
-                }
-                for (String what : step < from ? new String[0] : change.group(2).split("; ")) {
-                    Matcher value = BEFORE.matcher(what);
-                    if (step == from) {
-                        open.add(what.replaceFirst("[ :].*", ""));
-                    } else if (value.matches()) {
-                        before.add(value.group(1) + "=" + value.group(2));
-                    }
-                }
-            }
-            return new Settings(ConfigurationFile.with(now, before.toArray(String[]::new)), end, open);
-        }
-    }
-
     /** The steps that a run can be taken up from: its start, and its checkpoints. */
     public static List<Integer> starts(Run run) {
         IntStream checkpoints = run.checkpoints().stream().mapToInt(numbers -> Math.toIntExact(Run.step(numbers)));
@@ -102,46 +60,29 @@ public record Verification(
     /**
      * Trains the span and compares.
      *
-     * @param c the run's configuration, perhaps on another engine
-     * @param from one of {@link #starts}
      * @param provenance what a run here would remember of the program and the machine
      * @param stop whether the user has had enough
      */
-    public static Verification of(
-            Run run,
-            Configuration c,
-            int from,
-            int to,
-            Map<String, String> provenance,
-            Watcher watcher,
-            BooleanSupplier stop) {
-        Settings trained = Settings.of(run, standing(run, c), from, to);
+    public static Verification of(Span span, Map<String, String> provenance, Watcher watcher, BooleanSupplier stop) {
+        Run run = span.run();
+        int from = span.from(), to = span.to();
         Path folder = Atomic.told("make", Path.of("a temporary folder"), () -> Files.createTempDirectory("ht-verify"));
-        try (RunLock lock = RunLock.create(folder.resolve("run"), trained.c)) {
+        try (RunLock lock = RunLock.create(folder.resolve("run"), span.c())) {
             Run again = lock.run();
             Atomic.told("copy", run.directory(), () -> copy(run, from, again.directory()));
-            Trainer trainer = new Trainer(again, lock, new Alone(), trained.c, provenance, watcher);
-            trainer.run(true, trained.open, () -> trainer.step() >= trained.to || stop.getAsBoolean());
-            if (trainer.step() < trained.to) {
-                throw new Refusal("stopped at step " + trainer.step() + " of " + from + " to " + trained.to
+            Trainer trainer = new Trainer(again, lock, new Alone(), span.c(), provenance, watcher);
+            trainer.run(true, span.open(), () -> trainer.step() >= to || stop.getAsBoolean());
+            if (trainer.step() < to) {
+                throw new Refusal("stopped at step " + trainer.step() + " of " + from + " to " + to
                         + "; nothing was compared, and the run is as it was");
             }
-            return compare(run, again, from, trained.to);
+            return compare(span, again);
         } finally {
             Atomic.told("remove", folder, () -> {
                 Folder.delete(folder);
                 return null;
             });
         }
-    }
-
-    /** The configuration for another folder: paths are as the run has them, and no gap is shown. */
-    private static Configuration standing(Run run, Configuration c) {
-        Configuration alone = ConfigurationFile.with(c, "target=null");
-        return run.named(c.from().run())
-                .map(found -> found.directory().toAbsolutePath().toString())
-                .map(place -> ConfigurationFile.with(alone, ConfigurationFile.text("from.run", place)))
-                .orElse(alone);
     }
 
     private static Void copy(Run run, int from, Path folder) throws IOException {
@@ -162,7 +103,9 @@ public record Verification(
         return null;
     }
 
-    private static Verification compare(Run run, Run again, int from, int to) {
+    private static Verification compare(Span span, Run again) {
+        Run run = span.run();
+        int from = span.from(), to = span.to();
         int matrices = again.provenance().matrices().size();
         Map<String, Line> stored = new HashMap<>();
         all(run, matrices).forEach(line -> stored.put(name(line), line));
@@ -182,7 +125,7 @@ public record Verification(
         if (lines == 0) {
             throw new Refusal(run.directory() + " has no line of the steps " + from + " to " + to + " to compare with");
         }
-        Map<String, Fact> facts = facts(run, again);
+        Map<String, Fact> facts = facts(span, again);
         return new Verification(from, to, lines, weights(run, again, to), List.copyOf(differences), facts);
     }
 
@@ -216,9 +159,12 @@ public record Verification(
         return before.tensors() == now.tensors() && before.states().equals(now.states());
     }
 
-    private static Map<String, Fact> facts(Run run, Run again) {
+    private static Map<String, Fact> facts(Span span, Run again) {
         Map<String, Fact> facts = new TreeMap<>();
-        Map<String, String> before = run.provenance().facts();
+        Map<String, String> before = new HashMap<>(span.run().provenance().facts());
+        if (span.back().contains("engine")) { // these are the facts of the engine that came later
+            before.keySet().removeAll(Set.of("engine", "arithmetic"));
+        }
         again.provenance().facts().forEach((key, now) -> {
             if (!IDLE.contains(key)
                     && before.containsKey(key)

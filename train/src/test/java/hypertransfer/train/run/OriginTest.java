@@ -83,9 +83,9 @@ class OriginTest {
         assertThat(run.changes()).isEmpty();
         resume(ConfigurationFile.with(c, "steps=21"), Set.of("steps"));
         assertThat(run.configuration().steps()).isEqualTo(21);
-        assertThat(run.changes()).as("in the run's files too").containsExactly("step 15: steps was 20, is 21");
+        assertThat(run.changes()).as("in the run's files too").hasToString("[step 15: steps was 20, is 21]");
         resume(ConfigurationFile.with(c, "steps=22"), Set.of("steps"));
-        assertThat(run.changes()).hasSize(2).last().isEqualTo("step 21: steps was 21, is 22");
+        assertThat(run.changes()).hasSize(2).last().hasToString("step 21: steps was 21, is 22");
     }
 
     /** It became the rate of the whole run, in the configuration and in the last checkpoint, though no step had it. */
