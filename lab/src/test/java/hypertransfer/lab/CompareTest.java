@@ -127,19 +127,32 @@ class CompareTest {
             {"lion", "lion-s2"},
             {"adam-0.02-seed11", "adam-0.02-seed12"},
             {"x1", "y2"},
-            {"sgd", "sgd"}
+            {"sgd", "sgd"},
+            {"lr0.041", "lr0.042"},
+            {"soap0.1s1", "soap0.1s2"},
+            {"signum-1", "signum-10"}
         };
         for (int side = 0; side < names.length; side++) {
-            run(names[side][0], 1, 0.1 * (side + 1), 3.5, 3.0 + side);
-            run(names[side][1], 2, 0.1 * (side + 1), 3.5, 3.1 + side);
+            run(names[side][0], 1, (side + 1) / 10.0, 3.5, 3.0 + side);
+            run(names[side][1], 2, (side + 1) / 10.0, 3.5, 3.1 + side);
         }
         assertThat(ht.json("compare", out, "--baseline mu").path("sides").findValuesAsString("name"))
-                .containsExactly("muon", "lion", "adam-0.02", "rate=0.4", "sgd");
-        assertThat(ht.refused("compare", out, "--baseline m")).contains("the sides are adam-0.02, lion, muon, ");
-        run("muon-3", 1, 0.6, 3.5, 8);
-        run("muon-4", 2, 0.6, 3.5, 8);
+                .containsExactly("muon", "lion", "adam-0.02", "rate=0.4", "sgd", "rate=0.6", "soap0.1", "signum");
+        assertThat(ht.refused("compare", out, "--baseline m"))
+                .contains("--baseline is 'm', which is a part of 3 names; the sides are adam-0.02, lion, ");
+        run("muon-3", 1, 0.9, 3.5, 12);
+        run("muon-4", 2, 0.9, 3.5, 12);
         assertThat(ht.json("compare", out, "--baseline lion").path("sides").findValuesAsString("name"))
-                .containsExactly("lion", "rate=0.1", "adam-0.02", "rate=0.4", "sgd", "rate=0.6");
+                .containsExactly(
+                        "lion",
+                        "rate=0.1",
+                        "adam-0.02",
+                        "rate=0.4",
+                        "sgd",
+                        "rate=0.6",
+                        "soap0.1",
+                        "signum",
+                        "rate=0.9");
     }
 
     /** By hand: of two seeds p is 1 - 2 / pi atan t, for differences 1 +- 1 / t; a side with one common seed has no test. */

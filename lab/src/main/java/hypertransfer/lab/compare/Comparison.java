@@ -344,7 +344,7 @@ record Comparison(
         }
     }
 
-    /** What the names of one side's runs begin with, before a seed: {@code muon} of muon-1 and muon-2, or of muon and muon-seed1. */
+    /** What the names of one side's runs begin with, before a seed: muon of muon-1 and muon-2, or of muon and muon-seed1. */
     private static String withoutSeed(List<String> names) {
         String begin = names.getFirst();
         for (String name : names) {
@@ -352,11 +352,16 @@ record Comparison(
                 begin = begin.substring(0, begin.length() - 1);
             }
         }
-        return names.contains(begin)
+        int end = begin.length();
+        if (names.stream().anyMatch(name -> name.length() > end && Character.isDigit(name.charAt(end)))) {
+            begin = begin.replaceFirst("\\d+$", ""); // of a number that goes on
+        }
+        return begin.length() == end && names.contains(begin)
                 ? begin
-                : begin.replaceFirst("\\d+$", "")
-                        .replaceFirst("(?i)(^|[-_. ])s(eed)?[-_=]?$", "")
-                        .replaceFirst("[-_. ]+$", "");
+                : begin.matches(".*\\d[.]") // which is no seed
+                        ? ""
+                        : begin.replaceFirst("(?i)(?<=^|[-_. \\d])s(eed)?[-_=]?$", "")
+                                .replaceFirst("[-_. ]+$", "");
     }
 
     private static Alike baseline(List<Alike> all, String asked) {
@@ -369,7 +374,9 @@ record Comparison(
                         || side.runs.stream().anyMatch(r -> r.run.directory().equals(Path.of(asked))))
                 .findFirst()
                 .or(() -> parts.size() == 1 ? Optional.of(parts.getFirst()) : Optional.empty())
-                .orElseThrow(() -> new Refusal("--baseline is " + asked + "; the sides are "
+                .orElseThrow(() -> new Refusal("--baseline is '" + asked + "'"
+                        + (parts.isEmpty() ? "" : ", which is a part of " + parts.size() + " names")
+                        + "; the sides are "
                         + all.stream().map(side -> side.name).collect(Collectors.joining(", "))));
     }
 
