@@ -74,9 +74,9 @@ class Wrapped(HyperTransfer):
         if new:
             self.inner.add_param_group(param_group)
             param_group = self.inner.param_groups[-1]
-        own = {name: param_group[name] for name in (*_OURS, "flatten") if param_group.get(name) is not None}
-        if all(name in param_group for name in _OURS):  # those that an earlier wrap left
-            own = {}
+        given = [name for name in (*_OURS, "flatten") if param_group.get(name) is not None]
+        given = param_group.get("own_options", given)  # the others are what an earlier wrap left
+        own = {name: param_group[name] for name in given}
         try:
             made = settings.settled({"params": [], "lr": param_group["lr"], "direction": self._none, **self._ours, **own}, {})
             for i, p in enumerate(param_group["params"]):
@@ -85,7 +85,7 @@ class Wrapped(HyperTransfer):
             if new:
                 self.inner.param_groups.pop()
             raise
-        param_group.update({name: made[name] for name in _OURS})
+        param_group.update({name: made[name] for name in _OURS}, own_options=given)
         torch.optim.Optimizer.add_param_group(self, param_group)
         self.param_groups[-1] = param_group
         self._names.update(zip(param_group["params"], param_group.get("param_names") or ()))  # since PyTorch 2.6
