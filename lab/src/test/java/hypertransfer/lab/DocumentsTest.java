@@ -293,9 +293,11 @@ class DocumentsTest {
             words.add(word.replaceFirst("^runs/", "../runs/")
                     .replaceFirst("^(.*=)?(out|shards|my-texts|norms\\.csv|mine\\.yaml)(/|$)", "$1" + dir + "/$2$3"));
         }
-        String name = command.startsWith("train out/") ? "a run that is continued" : words.getFirst();
-        if (List.of("train", "sweep", "reproduce", "fair", "invariance", "bench")
-                .contains(name)) {
+        String name = words.getFirst();
+        boolean begins = !command.startsWith("train out/"); // a run that is continued has its settings
+        if (begins
+                && List.of("train", "sweep", "reproduce", "fair", "invariance", "bench")
+                        .contains(name)) {
             words.addAll(Ht.TINY);
             if (name.equals("bench")) {
                 words.set(words.indexOf("--seconds") + 1, "0.01");
@@ -305,7 +307,8 @@ class DocumentsTest {
                 words.addAll(Ht.set("steps=12"));
             }
         }
-        if (!command.contains("--out")
+        if (begins
+                && !command.contains("--out")
                 && List.of("train", "sweep", "reproduce", "report").contains(name)) {
             String input = words.get(1).replaceFirst(".*/", "").replaceFirst("\\.yaml$", "");
             String to = name.equals("train") && command.contains("mid") ? "mid" : name.equals("train") ? input : name;

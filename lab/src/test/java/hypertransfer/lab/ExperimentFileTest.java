@@ -92,6 +92,7 @@ class ExperimentFileTest {
             seeds: 99999999999                  | seeds: the number 99999999999 is out of range
             settings: 3                         | settings: a list is expected, not a number
             settings: {a: 3}                    | settings: a list is expected, not a group of keys
+            settings: [[1]]                     | something follows where it should end
             weights: maybe                      | weights: true or false is expected, not "maybe"
             again: [b]                          | again: a group of keys is expected, not a list
             again: {b: 3}                       | again.b: a group of keys is expected, not 3

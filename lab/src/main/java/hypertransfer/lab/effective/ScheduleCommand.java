@@ -69,11 +69,13 @@ public final class ScheduleCommand implements Runnable {
         if (out != null && Files.exists(out)) {
             throw new Refusal(out + " is already there; choose another --out");
         }
-        RecordedRates recorded = RecordedRates.of(new Run(run), series, json::warn);
         Path to = out == null ? run.resolve("schedule-" + series + ".json") : out;
-        Answer answer = answer(recorded, to);
         if (csv != null) {
             Options.Out.differ("--out and --csv", to, csv);
+        }
+        RecordedRates recorded = RecordedRates.of(new Run(run), series, json::warn);
+        Answer answer = answer(recorded, to);
+        if (csv != null) {
             write(recorded);
         }
         recorded.write(Path.of(answer.file));

@@ -88,6 +88,7 @@ public final class Strict {
                 : e.getOriginalMessage()
                         .replaceAll("\\b(?:java|tools|hypertransfer)\\.(?:\\w+[.$])+", "")
                         .replaceFirst("(?s)^Unexpected end-of-input.*", "it ends in the middle")
+                        .replaceFirst("(?s)^Trailing token.*", "something follows where it should end")
                         .replaceFirst("^Duplicate Object property (\"[^\"]*\")", "the key $1 is there twice")
                         .replaceAll("\\s*\\R\\s*(\\^\\s*)?", " ")
                         .replaceFirst(

@@ -108,7 +108,7 @@ public final class Network {
         lastNorm = norm(parameters.headGain, statistic("last.r", 1));
         if ((long) micros * dims.N() > Integer.MAX_VALUE) {
             throw new Refusal("model.accumulation gives one process " + micros + " micro-batches of " + dims.N()
-                    + " tokens per step; together they must be fewer than 2^31, so lower it");
+                    + " tokens per step, which are 2^31 tokens or more; lower it");
         }
         losses = engine.tensor(Role.STATISTIC, "losses", micros * dims.N(), 1);
         for (int micro = 0; micro < micros; micro++) {

@@ -125,11 +125,11 @@ public final class Options {
             return path;
         }
 
-        /** A file to write, which is no directory: that would be told when everything else is done, or as a fault of the disk. */
+        /** Refuses a directory where a file is to be written, before any work. */
         public static Path file(String option, Path path) {
             if (Files.isDirectory(path)) {
                 throw new Refusal(option + " is '" + path
-                        + "', which is not a file but a directory; name a file, such as " + path.resolve("mine"));
+                        + "', which is not a file but a directory; name a file, such as out/mine");
             }
             return path;
         }
