@@ -11,7 +11,7 @@ import hypertransfer.lab.terminal.StepLine;
 import hypertransfer.train.config.ConfigurationFile;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
-import hypertransfer.train.run.Span;
+import hypertransfer.train.log.Span;
 import hypertransfer.train.run.Verification;
 import java.io.PrintWriter;
 import java.nio.file.Path;

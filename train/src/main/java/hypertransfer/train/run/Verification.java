@@ -7,6 +7,7 @@ import hypertransfer.train.file.Folder;
 import hypertransfer.train.log.Line;
 import hypertransfer.train.log.Run;
 import hypertransfer.train.log.RunLock;
+import hypertransfer.train.log.Span;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

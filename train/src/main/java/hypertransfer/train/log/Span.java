@@ -1,9 +1,8 @@
-package hypertransfer.train.run;
+package hypertransfer.train.log;
 
 import hypertransfer.core.Refusal;
 import hypertransfer.train.config.Configuration;
 import hypertransfer.train.config.ConfigurationFile;
-import hypertransfer.train.log.Run;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -28,7 +27,7 @@ public record Span(Run run, Configuration c, int from, int to, Set<String> open,
     private static final Pattern FOLLOWS = Pattern.compile("(the machine|matrices[.]gradient): .*");
 
     /**
-     * @param from one of {@link Verification#starts}
+     * @param from a step that the run can be taken up from
      * @param asked other settings, such as another engine
      */
     public static Span of(Run run, int from, int to, List<String> asked) {
