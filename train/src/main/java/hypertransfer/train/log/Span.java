@@ -33,7 +33,7 @@ public record Span(Run run, Configuration c, int from, int to, Set<String> open,
     public static Span of(Run run, int from, int to, List<String> asked) {
         Set<String> open = new HashSet<>(), back = new HashSet<>();
         open.add("engine"); // another machine may have other vectors: that is the question
-        List<String> settings = new ArrayList<>();
+        List<String> settings = new ArrayList<>(List.of("target=null"));
         int end = to;
         for (Run.Change change : run.changes().reversed()) {
             int step = change.step();
@@ -56,8 +56,7 @@ public record Span(Run run, Configuration c, int from, int to, Set<String> open,
     }
 
     private static Configuration standing(Run run, List<String> settings) {
-        Configuration alone = ConfigurationFile.with(run.configuration(), "target=null");
-        Configuration c = ConfigurationFile.with(alone, settings.toArray(String[]::new));
+        Configuration c = ConfigurationFile.with(run.configuration(), settings.toArray(String[]::new));
         return run.named(c.from().run())
                 .map(found -> found.directory().toAbsolutePath().toString())
                 .map(place -> ConfigurationFile.with(c, ConfigurationFile.text("from.run", place)))

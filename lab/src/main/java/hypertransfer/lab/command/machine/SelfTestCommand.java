@@ -63,18 +63,20 @@ public final class SelfTestCommand implements Callable<Integer> {
         for (Dims dims : eight ? Comparison.sizes(format) : sizes) {
             words.println(dims);
             for (Result result : Comparison.run(d -> open.apply(name, d), dims)) {
-                String operation = result.operation(), tensor = result.tensor();
-                checks.add(new Check(dims, operation, tensor, result.error(), tolerance.accepts(result)));
-                print(words, "%-24s %-12s".formatted(operation, tensor), checks.getLast());
+                boolean good = tolerance.accepts(result);
+                Check check = new Check(dims, result.operation(), result.tensor(), result.error(), good);
+                checks.add(check);
+                print(words, "%-24s %-12s".formatted(check.operation, check.tensor), check);
             }
         }
         (eight ? Map.<String, Architecture>of() : networks).forEach((label, network) -> {
             words.println(label);
             for (Differences gradient : Differences.of(d -> open.apply(name, d), network)) {
-                String operation = "gradient of " + label, tensor = gradient.parameter();
                 boolean good = gradient.accepted(format);
-                checks.add(new Check(gradient.dims(), operation, tensor, gradient.error(), good));
-                print(words, "%-37s".formatted(tensor), checks.getLast());
+                Check check = new Check(
+                        gradient.dims(), "gradient of " + label, gradient.parameter(), gradient.error(), good);
+                checks.add(check);
+                print(words, "%-37s".formatted(check.tensor), check);
             }
         });
         boolean passed = checks.stream().allMatch(Check::passed);
